@@ -1,0 +1,69 @@
+"""Frozen dataclasses to JSON and back: one codec for the database, the archive, the API and the command line.
+
+JSON has no NaN and no infinity; both travel as strings, so that a reader in any language can parse a record.
+Unknown keys are refused: a record written by a newer version must not be read as if it were complete.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+from cattrs import Converter
+from cattrs.preconf.json import configure_converter
+
+T = TypeVar("T")
+
+JSON = Any
+"""What ``json.loads`` gives: None, bool, int, float, str, list or dict."""
+
+_NOT_FINITE = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
+
+
+def _float_to_json(value: float) -> float | str:
+    if math.isfinite(value):
+        return value
+    return "NaN" if math.isnan(value) else ("Infinity" if value > 0 else "-Infinity")
+
+
+def _float_from_json(value: Any, _: type) -> float:
+    if isinstance(value, str):
+        if value not in _NOT_FINITE:
+            raise ValueError(f"{value!r} is no number; NaN, Infinity and -Infinity are the only words for one")
+        return _NOT_FINITE[value]
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError(f"{value!r} is no number")
+    return float(value)
+
+
+def _make_converter() -> Converter:
+    converter = Converter(forbid_extra_keys=True, omit_if_default=False)
+    configure_converter(converter)
+    converter.register_unstructure_hook(float, _float_to_json)
+    converter.register_structure_hook(float, _float_from_json)
+    return converter
+
+
+converter = _make_converter()
+
+
+def to_json(record: Any) -> JSON:
+    """The JSON form (plain dicts, lists, strings, numbers) of a record."""
+    return json.loads(json.dumps(converter.unstructure(record), allow_nan=False))
+
+
+def from_json(form: Mapping[str, Any] | list[Any], kind: type[T]) -> T:
+    """The record of type ``kind``; raises cattrs' ClassValidationError naming each field that is off."""
+    return converter.structure(form, kind)
+
+
+def dumps(record: Any) -> str:
+    """One line of JSON."""
+    return json.dumps(to_json(record), separators=(",", ":"), ensure_ascii=False)
+
+
+def loads(text: str | bytes, kind: type[T]) -> T:
+    """The record of type ``kind`` written by ``dumps``."""
+    return from_json(json.loads(text), kind)
