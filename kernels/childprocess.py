@@ -40,7 +40,7 @@ class Ending(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ChildLimits:
-    """Wall-clock seconds, resident bytes of the whole group, bytes kept of each output stream, bytes a file may have.
+    """Wall-clock seconds, resident bytes of the whole group, bytes kept of each output, bytes a file may have.
 
     ``address_space_bytes`` is a hard limit on mapped memory; leave it None for anything that touches a GPU, whose
     driver reserves about twice the card's memory.

@@ -12,7 +12,7 @@ from kernels.toolchain.report import BuildOutcome, Resources
 
 @dataclass(frozen=True, slots=True)
 class Compilation:
-    """One run of a compiler. ``log`` is what it printed (capped), ``command`` what was run, without machine paths."""
+    """One run of a compiler. ``log`` is what it printed (capped), ``command`` what was run, no machine paths."""
 
     outcome: BuildOutcome
     command: str
