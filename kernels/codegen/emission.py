@@ -94,3 +94,13 @@ class Emission:
     target: Target
     units: tuple[Unit, ...]
     plan: Plan
+
+
+@dataclass(frozen=True, slots=True)
+class StageCode:
+    """What a target makes of one stage: its unit and how to call it. ``pointers`` and ``sizes`` fill a Launch."""
+
+    unit: Unit
+    pointers: tuple[str, ...]
+    sizes: tuple[int, ...]
+    workspace_bytes: int
