@@ -2,7 +2,159 @@
 
 from __future__ import annotations
 
-SECRET_KEY = "x"
-INSTALLED_APPS: list[str] = ["django.contrib.auth", "django.contrib.contenttypes"]
-DATABASES = {"default": {"ENGINE": "django.db.backends.sqlite3", "NAME": ":memory:"}}
+import secrets
+from pathlib import Path
+from typing import Any
+
+import dj_database_url
+
+from mucutlass_web.environment import env_bool, env_int, env_str
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+
+# --- state: everything the application writes lies below one folder -------------------------------
+STATE_DIR = Path(env_str("MUCUTLASS_STATE", str(BASE_DIR / "var"))).resolve()
+BUILD_CACHE_DIR = Path(env_str("MUCUTLASS_BUILD_CACHE", str(STATE_DIR / "builds")))
+
+# --- security -------------------------------------------------------------------------------------
+DEBUG = env_bool("MUCUTLASS_DEBUG", False)
+ALLOWED_HOSTS = env_str("MUCUTLASS_ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]").split(",")
+CSRF_TRUSTED_ORIGINS = [origin for origin in env_str("MUCUTLASS_TRUSTED_ORIGINS", "").split(",") if origin]
+
+
+def _secret_key() -> str:
+    """The key of the environment, else one made once and kept readable by its owner alone."""
+    given = env_str("MUCUTLASS_SECRET_KEY", "")
+    if given:
+        return given
+    path = STATE_DIR / "secret_key"
+    if not path.exists():
+        STATE_DIR.mkdir(parents=True, exist_ok=True)
+        part = path.with_suffix(f".{secrets.token_hex(4)}")
+        part.touch(mode=0o600)
+        part.write_text(secrets.token_urlsafe(50))
+        part.rename(path)
+    return path.read_text()
+
+
+SECRET_KEY = _secret_key()
+SESSION_COOKIE_SAMESITE = "Lax"
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = env_bool("MUCUTLASS_HTTPS", False)
+SECURE_CONTENT_TYPE_NOSNIFF = True
+X_FRAME_OPTIONS = "DENY"
+SECURE_REFERRER_POLICY = "same-origin"
+
+# --- parts ----------------------------------------------------------------------------------------
+INSTALLED_APPS = [
+    "mucutlass_web",
+    "kernels",
+    "sol",
+    "runs",
+    "django_htmx",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "django.contrib.humanize",
+]
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.auth.middleware.LoginRequiredMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+    "mucutlass_web.policy.ContentPolicyMiddleware",
+]
+ROOT_URLCONF = "mucutlass_web.urls"
+WSGI_APPLICATION = "mucutlass_web.wsgi.application"
+TEMPLATES: list[dict[str, Any]] = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ],
+        },
+    },
+]
+LOGIN_URL = "sign-in"
+LOGIN_REDIRECT_URL = "runs-list"
+LOGOUT_REDIRECT_URL = "sign-in"
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator"},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+]
+
+# --- database: SQLite beside the workers, PostgreSQL by DATABASE_URL ------------------------------
+_DATABASE_URL = env_str("DATABASE_URL", f"sqlite:///{STATE_DIR / 'db.sqlite3'}")
+DATABASES: dict[str, Any] = {"default": dj_database_url.parse(_DATABASE_URL, conn_max_age=60)}
+if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
+    # IMMEDIATE: a transaction that reads and then writes waits for the lock instead of failing on it.
+    DATABASES["default"]["OPTIONS"] = {
+        "transaction_mode": "IMMEDIATE",
+        "timeout": 20,
+        "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
+    }
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+# --- queue ----------------------------------------------------------------------------------------
+REDIS_URL = env_str("REDIS_URL", "redis://127.0.0.1:6379/0")
+CELERY_BROKER_URL = REDIS_URL
+CELERY_TASK_SERIALIZER = "json"
+CELERY_ACCEPT_CONTENT = ["json"]
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_TASK_DEFAULT_QUEUE = "cpu"
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_BROKER_CONNECTION_MAX_RETRIES = None
+CELERY_BROKER_TRANSPORT_OPTIONS = {"socket_connect_timeout": 2, "socket_timeout": 30, "max_retries": 1}
+# A message is a hint that a row is ready. It is sent once: the scheduler sends it again where it got lost.
+CELERY_TASK_PUBLISH_RETRY = False
+
+# --- jobs -----------------------------------------------------------------------------------------
+JOB_LEASE_S = env_int("MUCUTLASS_JOB_LEASE_S", 30)
+JOB_TRIES = env_int("MUCUTLASS_JOB_TRIES", 3)
+WORKER_HEARTBEAT_S = 3
+WORKER_OFFLINE_AFTER_S = env_int("MUCUTLASS_WORKER_OFFLINE_AFTER_S", 15)
+BUILD_TIME_LIMIT_S = env_int("MUCUTLASS_BUILD_TIME_LIMIT_S", 120)
+
+# --- static files: ours from static/, plotly.js out of the installed wheel ------------------------
+STATIC_URL = "static/"
+STATIC_ROOT = STATE_DIR / "static"
+STATICFILES_DIRS = [BASE_DIR / "static"]
+STATICFILES_FINDERS = [
+    "django.contrib.staticfiles.finders.FileSystemFinder",
+    "django.contrib.staticfiles.finders.AppDirectoriesFinder",
+    "mucutlass_web.finders.PlotlyFinder",
+]
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
+}
+WHITENOISE_KEEP_ONLY_HASHED_FILES = True
+
+# --- language and time ----------------------------------------------------------------------------
+LANGUAGE_CODE = "en"
+USE_I18N = False
 USE_TZ = True
+TIME_ZONE = "UTC"
+
+LOGGING: dict[str, Any] = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"line": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"}},
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "root": {"handlers": ["stderr"], "level": env_str("MUCUTLASS_LOG_LEVEL", "INFO")},
+}

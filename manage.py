@@ -1,0 +1,19 @@
+#!/usr/bin/env python
+"""Django's command line for this project; ``serve`` starts everything on one machine."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+
+def main() -> None:
+    """Run one management command."""
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "mucutlass_web.settings")
+    from django.core.management import execute_from_command_line
+
+    execute_from_command_line(sys.argv)
+
+
+if __name__ == "__main__":
+    main()

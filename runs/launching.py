@@ -1,0 +1,64 @@
+"""Launching a run: rows for the run, its trajectories and their first jobs, in one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.contrib.auth.models import User
+from django.db import transaction
+
+from kernels.models import Problem
+from kernels.targets import Policy, Target
+from runs import jobs
+from runs.fleet import CPU
+from runs.models import Run, Trajectory
+from runs.states import JobKind
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchOrder:
+    """What a person chose on the launch page. ``epsilon`` is a fraction; None turns a stop rule off."""
+
+    title: str
+    problems: tuple[int, ...]
+    target: Target
+    size: str
+    policy: Policy
+    controller: str
+    proposer: str
+    attempts: int
+    epsilon: float | None
+    patience: int | None
+    steering: bool
+    seed: int
+    tolerance: str
+
+
+def launch(owner: User, order: LaunchOrder) -> Run:
+    """Make the run and set it going. The order must be valid; the form checks it."""
+    with transaction.atomic():
+        run = Run.objects.create(
+            title=order.title,
+            owner=owner,
+            target=order.target,
+            size=order.size,
+            policy=order.policy,
+            controller=order.controller,
+            proposer=order.proposer,
+            attempts=order.attempts,
+            epsilon=order.epsilon,
+            patience=order.patience,
+            steering=order.steering,
+            seed=order.seed,
+            tolerance=order.tolerance,
+        )
+        for problem in _in_order(order.problems):
+            trajectory = Trajectory.objects.create(run=run, problem=problem)
+            jobs.enqueue(JobKind.PREPARE, CPU, trajectory=trajectory)
+    return run
+
+
+def _in_order(ids: Sequence[int]) -> list[Problem]:
+    found = Problem.objects.in_bulk(ids)
+    return [found[key] for key in ids if key in found]

@@ -1,0 +1,196 @@
+"""Runs, their trajectories, attempts, events, and the jobs and workers that drive them.
+
+The rows are the truth. A queue message carries a job's id and nothing else; losing or doubling one changes nothing.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from django.conf import settings
+from django.db import models
+
+from kernels.harness.evaluation import Outcome
+from kernels.models import Build, Evaluation, Kernel, Problem, choices
+from kernels.targets import Policy, Target
+from runs.states import AttemptState, JobKind, JobState, RunState, TrajectoryState
+
+
+class Run(models.Model):
+    """One launch: some problems, one target, one policy, one controller and proposer, one budget."""
+
+    title = models.CharField(max_length=200)
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="runs")
+    target = models.CharField(max_length=10, choices=choices(Target))
+    size = models.CharField(max_length=40)
+    policy = models.CharField(max_length=10, choices=choices(Policy))
+    controller = models.CharField(max_length=40)
+    proposer = models.CharField(max_length=40)
+    attempts = models.PositiveIntegerField()
+    epsilon = models.FloatField(null=True, blank=True)
+    patience = models.PositiveIntegerField(null=True, blank=True)
+    steering = models.BooleanField(default=True)
+    seed = models.PositiveIntegerField(default=0)
+    tolerance = models.CharField(max_length=40)
+    state = models.CharField(max_length=12, choices=RunState.choices, default=RunState.QUEUED, db_index=True)
+    reason = models.TextField(blank=True)
+    cancelled_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
+    )
+    cancel_requested = models.DateTimeField(null=True, blank=True)
+    created = models.DateTimeField(auto_now_add=True)
+    started = models.DateTimeField(null=True, blank=True)
+    finished = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering: ClassVar = ["-id"]
+
+    def __str__(self) -> str:
+        return f"r-{self.pk}"
+
+
+class Trajectory(models.Model):
+    """A run's work on one problem. Times are seconds; ``bounds`` is the Bounds' JSON it was started with."""
+
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="trajectories")
+    problem = models.ForeignKey(Problem, on_delete=models.PROTECT, related_name="trajectories")
+    state = models.CharField(max_length=12, choices=TrajectoryState.choices, default=TrajectoryState.QUEUED)
+    finish_reason = models.CharField(max_length=30, blank=True)
+    words = models.TextField(blank=True)
+    error = models.CharField(max_length=80, blank=True)
+    sol_s = models.FloatField(null=True)
+    floor_s = models.FloatField(null=True)
+    bound_class = models.CharField(max_length=10, blank=True)
+    bounds = models.JSONField(null=True)
+    device = models.CharField(max_length=200, blank=True)
+    eager_s = models.FloatField(null=True)
+    best = models.ForeignKey("Attempt", on_delete=models.SET_NULL, null=True, related_name="+")
+    best_s = models.FloatField(null=True)
+    attempts_done = models.PositiveIntegerField(default=0)
+
+    class Meta:
+        ordering: ClassVar = ["id"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["run", "problem"], name="one_trajectory_a_problem")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.run} on {self.problem.slug}"
+
+    @property
+    def gap(self) -> float | None:
+        """Best time over the steering bound; None until a candidate passed."""
+        if self.best_s is None or self.sol_s is None:
+            return None
+        return self.best_s / self.sol_s
+
+    @property
+    def speedup(self) -> float | None:
+        """Torch eager's time over the best time; None until a candidate passed."""
+        if self.best_s is None or self.eager_s is None:
+            return None
+        return self.eager_s / self.best_s
+
+
+class Attempt(models.Model):
+    """One candidate of a trajectory. ``time_s`` is its median and None unless it passed."""
+
+    trajectory = models.ForeignKey(Trajectory, on_delete=models.CASCADE, related_name="attempts")
+    number = models.PositiveIntegerField()
+    parent = models.ForeignKey("self", on_delete=models.SET_NULL, null=True, related_name="children")
+    kernel = models.ForeignKey(Kernel, on_delete=models.PROTECT, related_name="attempts")
+    change = models.TextField(blank=True)
+    hypothesis = models.TextField(blank=True)
+    state = models.CharField(max_length=12, choices=AttemptState.choices, default=AttemptState.QUEUED)
+    outcome = models.CharField(max_length=20, choices=choices(Outcome), blank=True, db_index=True)
+    detail = models.TextField(blank=True)
+    time_s = models.FloatField(null=True)
+    eager_s = models.FloatField(null=True)
+    new_best = models.BooleanField(default=False)
+    change_of_best = models.FloatField(null=True)
+    build = models.ForeignKey(Build, on_delete=models.SET_NULL, null=True, related_name="attempts")
+    cross_build = models.ForeignKey(Build, on_delete=models.SET_NULL, null=True, related_name="+")
+    evaluation = models.ForeignKey(Evaluation, on_delete=models.SET_NULL, null=True, related_name="attempts")
+    tries = models.PositiveSmallIntegerField(default=0)
+    created = models.DateTimeField(auto_now_add=True)
+    finished = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering: ClassVar = ["number"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["trajectory", "number"], name="one_attempt_a_number")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.trajectory} #{self.number}"
+
+    @property
+    def gap(self) -> float | None:
+        """Its time over the steering bound; None unless it passed."""
+        if self.time_s is None or self.trajectory.sol_s is None:
+            return None
+        return self.time_s / self.trajectory.sol_s
+
+
+class Event(models.Model):
+    """One entry of a trajectory's log; ``record`` is an agent event's JSON. Never changed, never deleted alone."""
+
+    trajectory = models.ForeignKey(Trajectory, on_delete=models.CASCADE, related_name="events")
+    sequence = models.PositiveIntegerField()
+    kind = models.CharField(max_length=20)
+    record = models.JSONField()
+    created = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering: ClassVar = ["sequence"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["trajectory", "sequence"], name="one_event_a_sequence")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.trajectory} event {self.sequence}: {self.kind}"
+
+
+class Job(models.Model):
+    """One piece of work. ``token`` is whoever claimed it; a result counts only while the token still stands."""
+
+    kind = models.CharField(max_length=12, choices=JobKind.choices)
+    queue = models.CharField(max_length=40)
+    state = models.CharField(max_length=10, choices=JobState.choices, default=JobState.QUEUED)
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, null=True, related_name="jobs")
+    trajectory = models.ForeignKey(Trajectory, on_delete=models.CASCADE, null=True, related_name="jobs")
+    attempt = models.ForeignKey(Attempt, on_delete=models.CASCADE, null=True, related_name="jobs")
+    payload = models.JSONField(default=dict)
+    token = models.CharField(max_length=32, blank=True)
+    worker = models.CharField(max_length=100, blank=True)
+    tries = models.PositiveSmallIntegerField(default=0)
+    error = models.TextField(blank=True)
+    lease_until = models.DateTimeField(null=True)
+    created = models.DateTimeField(auto_now_add=True)
+    sent = models.DateTimeField(null=True)
+    claimed = models.DateTimeField(null=True)
+    finished = models.DateTimeField(null=True)
+
+    class Meta:
+        indexes: ClassVar = [
+            models.Index(fields=["state", "queue"]),
+            models.Index(fields=["run", "state"]),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} job {self.pk}"
+
+
+class Worker(models.Model):
+    """A worker process by name, and when it last said that it lives. ``job`` is what it does now."""
+
+    name = models.CharField(max_length=100, unique=True)
+    queue = models.CharField(max_length=40, db_index=True)
+    process_id = models.PositiveIntegerField()
+    facts = models.JSONField(default=dict)
+    job = models.ForeignKey(Job, on_delete=models.SET_NULL, null=True, related_name="+")
+    started = models.DateTimeField()
+    heartbeat = models.DateTimeField(db_index=True)
+
+    def __str__(self) -> str:
+        return self.name

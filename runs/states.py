@@ -1,0 +1,65 @@
+"""The states of runs, trajectories, attempts and jobs. A state says where work stands; it is never a verdict."""
+
+from __future__ import annotations
+
+from django.db import models
+
+
+class RunState(models.TextChoices):
+    """Where a run stands."""
+
+    QUEUED = "queued"
+    RUNNING = "running"
+    DONE = "done"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+class TrajectoryState(models.TextChoices):
+    """Where a run's work on one problem stands."""
+
+    QUEUED = "queued"
+    RUNNING = "running"
+    DONE = "done"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+class AttemptState(models.TextChoices):
+    """Where one candidate stands."""
+
+    QUEUED = "queued"
+    BUILDING = "building"
+    BUILT = "built"
+    EVALUATING = "evaluating"
+    DONE = "done"
+    CANCELLED = "cancelled"
+    LOST = "lost"
+
+
+class JobKind(models.TextChoices):
+    """What a job does."""
+
+    PEAKS = "peaks"
+    INSPECT = "inspect"
+    PREPARE = "prepare"
+    ADVANCE = "advance"
+    ASK = "ask"
+    BUILD = "build"
+    EVALUATE = "evaluate"
+    CROSS_BUILD = "cross_build"
+
+
+class JobState(models.TextChoices):
+    """Where a job stands. QUEUED and CLAIMED are the living states."""
+
+    QUEUED = "queued"
+    CLAIMED = "claimed"
+    DONE = "done"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+    LOST = "lost"
+
+
+FINAL = ("done", "failed", "cancelled", "lost")
+LIVING_JOBS = (JobState.QUEUED, JobState.CLAIMED)

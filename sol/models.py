@@ -1,0 +1,43 @@
+"""What is stored of bounds: measured devices, and each problem's bounds on them."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from django.db import models
+
+from kernels.models import Problem, choices
+from kernels.targets import Policy
+
+
+class Device(models.Model):
+    """A machine whose peaks were measured, or a card's specification. ``record`` is a bounds Device's JSON."""
+
+    name = models.CharField(max_length=200, unique=True)
+    kind = models.CharField(max_length=10)
+    record = models.JSONField()
+    measured = models.DateTimeField(auto_now=True)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Bound(models.Model):
+    """The bounds of a problem's size on a device under a policy, in seconds. ``record`` is the Bounds' JSON."""
+
+    problem = models.ForeignKey(Problem, on_delete=models.CASCADE, related_name="bounds")
+    size = models.CharField(max_length=40)
+    device = models.ForeignKey(Device, on_delete=models.CASCADE, related_name="bounds")
+    policy = models.CharField(max_length=10, choices=choices(Policy))
+    steering_s = models.FloatField()
+    floor_s = models.FloatField()
+    bound_class = models.CharField(max_length=10)
+    record = models.JSONField()
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["problem", "size", "device", "policy"], name="one_bound_a_policy")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.problem.slug} at {self.size} on {self.device}, {self.policy}"
