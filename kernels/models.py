@@ -39,6 +39,11 @@ class Problem(models.Model):
     def __str__(self) -> str:
         return f"{self.slug} {self.name}"
 
+    def size_for(self, target: Target) -> str:
+        """The size it is measured at on ``target``: its CPU or GPU size where it has two, else its only one."""
+        wanted = "gpu" if target.is_cuda else "cpu"
+        return wanted if wanted in self.sizes else str(self.sizes[0])
+
 
 class ProblemSize(models.Model):
     """What a child process found out about a problem at one of its sizes (``record``: an Inspection's JSON).
@@ -101,7 +106,7 @@ class Kernel(models.Model):
 
 
 class Build(models.Model):
-    """A kernel compiled for a problem's sizes and a target: the emission (C++ and plan) and the compile report."""
+    """A kernel compiled for a problem's sizes and a target: the emission (C++ and plan) and the report."""
 
     kernel = models.ForeignKey(Kernel, on_delete=models.CASCADE, related_name="builds")
     problem = models.ForeignKey(Problem, on_delete=models.CASCADE, related_name="builds")

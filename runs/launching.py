@@ -23,7 +23,6 @@ class LaunchOrder:
     title: str
     problems: tuple[int, ...]
     target: Target
-    size: str
     policy: Policy
     controller: str
     proposer: str
@@ -42,7 +41,6 @@ def launch(owner: User, order: LaunchOrder) -> Run:
             title=order.title,
             owner=owner,
             target=order.target,
-            size=order.size,
             policy=order.policy,
             controller=order.controller,
             proposer=order.proposer,
@@ -54,7 +52,9 @@ def launch(owner: User, order: LaunchOrder) -> Run:
             tolerance=order.tolerance,
         )
         for problem in _in_order(order.problems):
-            trajectory = Trajectory.objects.create(run=run, problem=problem)
+            trajectory = Trajectory.objects.create(
+                run=run, problem=problem, size=problem.size_for(order.target)
+            )
             jobs.enqueue(JobKind.PREPARE, CPU, trajectory=trajectory)
     return run
 

@@ -22,7 +22,6 @@ class Run(models.Model):
     title = models.CharField(max_length=200)
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="runs")
     target = models.CharField(max_length=10, choices=choices(Target))
-    size = models.CharField(max_length=40)
     policy = models.CharField(max_length=10, choices=choices(Policy))
     controller = models.CharField(max_length=40)
     proposer = models.CharField(max_length=40)
@@ -54,6 +53,7 @@ class Trajectory(models.Model):
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="trajectories")
     problem = models.ForeignKey(Problem, on_delete=models.PROTECT, related_name="trajectories")
+    size = models.CharField(max_length=40)
     state = models.CharField(max_length=12, choices=TrajectoryState.choices, default=TrajectoryState.QUEUED)
     finish_reason = models.CharField(max_length=30, blank=True)
     words = models.TextField(blank=True)

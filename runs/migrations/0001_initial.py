@@ -48,7 +48,6 @@ class Migration(migrations.Migration):
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('title', models.CharField(max_length=200)),
                 ('target', models.CharField(choices=[('host', 'host'), ('sm_80', 'sm 80'), ('sm_90a', 'sm 90a')], max_length=10)),
-                ('size', models.CharField(max_length=40)),
                 ('policy', models.CharField(choices=[('strict', 'strict'), ('tf32', 'tf32'), ('half', 'half')], max_length=10)),
                 ('controller', models.CharField(max_length=40)),
                 ('proposer', models.CharField(max_length=40)),
@@ -75,6 +74,7 @@ class Migration(migrations.Migration):
             name='Trajectory',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('size', models.CharField(max_length=40)),
                 ('state', models.CharField(choices=[('queued', 'Queued'), ('running', 'Running'), ('done', 'Done'), ('failed', 'Failed'), ('cancelled', 'Cancelled')], default='queued', max_length=12)),
                 ('finish_reason', models.CharField(blank=True, max_length=30)),
                 ('words', models.TextField(blank=True)),
