@@ -9,3 +9,9 @@ class MucutlassWebConfig(AppConfig):
     """The mucutlass_web application."""
 
     name = "mucutlass_web"
+
+    def ready(self) -> None:
+        """Make our Celery application the current one, so that every process sends to the same broker."""
+        from mucutlass_web import celery
+
+        del celery

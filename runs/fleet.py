@@ -15,6 +15,8 @@ from runs.states import JobState
 
 CPU = "cpu"
 """The queue of everything that needs no device: preparing, advancing, asking, building."""
+LATER = "later"
+"""The queue of work that waits until nothing else is to do, and gives way when something comes."""
 
 
 def device_queue(target: Target) -> str:

@@ -52,9 +52,7 @@ def launch(owner: User, order: LaunchOrder) -> Run:
             tolerance=order.tolerance,
         )
         for problem in _in_order(order.problems):
-            trajectory = Trajectory.objects.create(
-                run=run, problem=problem, size=problem.size_for(order.target)
-            )
+            trajectory = Trajectory.objects.create(run=run, problem=problem, size=problem.size_for(order.target))
             jobs.enqueue(JobKind.PREPARE, CPU, trajectory=trajectory)
     return run
 

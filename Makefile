@@ -1,0 +1,58 @@
+# Two commands matter: `make run` and `make test`. The rest is for people who work on the code.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+HOST ?= 127.0.0.1
+PORT ?= 8000
+
+.PHONY: run test check format bench lock migrations clean
+
+# --- install: once for each state of the lock files ---------------------------------------------------------------
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed; this is %s" % sys.version.split()[0] if sys.version_info < (3, 11) else 0)'
+	$(PYTHON) -m venv $(VENV)
+
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+
+$(VENV)/.run: requirements.lock requirements-headers.lock pyproject.toml | $(BIN)/python
+	$(INSTALL) -r requirements.lock
+	$(INSTALL) --no-deps -r requirements-headers.lock
+	$(INSTALL) --no-deps --no-build-isolation -e .
+	@touch $@
+
+$(VENV)/.test: requirements-test.lock $(VENV)/.run
+	$(INSTALL) -r requirements-test.lock
+	@touch $@
+
+# --- the two commands ---------------------------------------------------------------------------------------------
+run: $(VENV)/.run
+	@exec $(BIN)/python manage.py serve --host $(HOST) --port $(PORT)
+
+test: $(VENV)/.test check
+	$(BIN)/python -m pytest
+
+# --- for people who work on the code ------------------------------------------------------------------------------
+check: $(VENV)/.test
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy kernels sol agent runs mucutlass_web tests
+	$(BIN)/djade --check --target-version 5.2 $$(git ls-files 'templates/*.html')
+	$(BIN)/python manage.py makemigrations --check --dry-run
+	$(BIN)/python manage.py check
+
+format: $(VENV)/.test
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+	-$(BIN)/djade --target-version 5.2 $$(git ls-files 'templates/*.html')
+
+lock: $(VENV)/.test
+	$(BIN)/python .ci/lock.py
+
+migrations: $(VENV)/.run
+	$(BIN)/python manage.py makemigrations
+
+bench: $(VENV)/.test
+	$(BIN)/python -m tests.bench
+
+clean:
+	rm -rf $(VENV) var .mypy_cache .ruff_cache .pytest_cache .hypothesis

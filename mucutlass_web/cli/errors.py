@@ -1,0 +1,23 @@
+"""What can be wrong with a command line."""
+
+from __future__ import annotations
+
+from kernels.errors import UserError
+
+
+class FileNotReadable(UserError):
+    """A file named on the command line."""
+
+    template = "{path}: {why}; the path of a readable UTF-8 file would be right"
+
+
+class SymbolsUnbound(UserError):
+    """A program with symbolic sizes and no problem to bind them."""
+
+    template = "{path}: sizes such as {symbol} need a problem; --problem FILE.py would bind them"
+
+
+class NothingMeasuredHere(UserError):
+    """A bound was asked for a machine whose peaks are unknown."""
+
+    template = "the peaks of {device} are not known; {known} are, or `mucutlass peaks` measures this machine"

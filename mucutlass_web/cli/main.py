@@ -1,0 +1,88 @@
+"""``mucutlass``: the pure part of the project from a shell. No Django, no database.
+
+Exit status 0: done. 1: something was wrong with what was given, one line an error on standard error. 2: wrong usage.
+"""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from kernels.dsl import ProgramErrors
+from kernels.errors import UserError
+from kernels.targets import Policy, Target
+from mucutlass_web.cli import commands
+
+
+def build_parser() -> ArgumentParser:
+    """The whole command line."""
+    parser = ArgumentParser(prog="mucutlass", description="Check, generate, build, measure and bound GPU kernels.")
+    verbs = parser.add_subparsers(dest="verb", required=True, metavar="COMMAND")
+
+    def add(name: str, words: str, run: Callable[[Namespace], int]) -> ArgumentParser:
+        verb = verbs.add_parser(name, help=words, description=words)
+        verb.set_defaults(run=run)
+        verb.add_argument("--json", action="store_true", help="print JSON")
+        return verb
+
+    for name, words, run in (
+        ("check", "Check a program; errors with line and column.", commands.check_command),
+        ("emit", "Print the generated C++.", commands.emit_command),
+        ("build", "Compile a program and report on it.", commands.build_command),
+    ):
+        verb = add(name, words, run)
+        verb.add_argument("file", type=Path)
+        _add_target(verb)
+        verb.add_argument("--problem", type=Path, help="the problem that binds the sizes")
+
+    verb = add("evaluate", "Build, validate and time a program on this machine.", commands.evaluate_command)
+    verb.add_argument("file", type=Path)
+    verb.add_argument("--problem", type=Path, required=True)
+    verb.add_argument("--device", choices=["host", "cuda"], default="host")
+    verb.add_argument("--tolerance", default="kernelbench")
+    _add_policy(verb)
+
+    verb = add("translate", "A first program for a problem, or for each in a folder.", commands.translate_command)
+    verb.add_argument("path", type=Path)
+    _add_target(verb)
+
+    verb = add("sol", "The speed of light of a problem, or of each in a folder.", commands.sol_command)
+    verb.add_argument("path", type=Path)
+    verb.add_argument("--device", default="host", help="host, or a card such as h100")
+    _add_policy(verb)
+
+    add("peaks", "Measure this machine's peaks.", commands.peaks_command)
+    add("reference", "Print the language reference that goes into a prompt.", commands.reference_command)
+    return parser
+
+
+def _add_policy(verb: ArgumentParser) -> None:
+    verb.add_argument("--policy", type=Policy, choices=list(Policy), default=Policy.TF32)
+    verb.add_argument("--size", help="which of the problem's sizes (by default the one for the target)")
+
+
+def _add_target(verb: ArgumentParser) -> None:
+    verb.add_argument("--arch", type=Target, choices=list(Target), default=Target.HOST)
+    _add_policy(verb)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and give its exit status."""
+    options = build_parser().parse_args(arguments)
+    try:
+        status: int = options.run(options)
+    except ProgramErrors as errors:
+        place = getattr(options, "file", "program")
+        for error in errors.errors:
+            print(f"{place}:{error}", file=sys.stderr)
+        return 1
+    except UserError as error:
+        print(f"{error.slug()}: {error}", file=sys.stderr)
+        return 1
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())

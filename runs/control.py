@@ -1,0 +1,32 @@
+"""What a person can do to a run that is under way."""
+
+from __future__ import annotations
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.utils import timezone
+
+from runs import engine, jobs
+from runs.fleet import LATER
+from runs.models import Attempt, Job, Run
+from runs.states import FINAL, LIVING_JOBS, JobKind
+
+
+def cancel(run: Run, user: User) -> None:
+    """Ask a run to stop: what waits ends at once, what is under way within about a second. Twice does nothing."""
+    with transaction.atomic():
+        asked = (
+            Run.objects.filter(pk=run.pk, cancel_requested__isnull=True)
+            .exclude(state__in=FINAL)
+            .update(cancel_requested=timezone.now(), cancelled_by=user)
+        )
+        if asked:
+            engine.cancel_what_rests(run)
+
+
+def cross_build(attempt: Attempt) -> None:
+    """Have an attempt's program compiled for sm_90a, unless that is done or waits already."""
+    with transaction.atomic():
+        waiting = Job.objects.filter(attempt=attempt, kind=JobKind.CROSS_BUILD, state__in=LIVING_JOBS)
+        if attempt.cross_build_id is None and not waiting.exists():
+            jobs.enqueue(JobKind.CROSS_BUILD, LATER, attempt=attempt)

@@ -1,0 +1,201 @@
+"""The engine: what becomes of a run's rows when something happened. No Celery, no subprocess, no waiting.
+
+Each function here runs inside its caller's transaction, together with the settling of the job that brought the
+news. A trajectory has at most one living job that can move it, so its log grows by one writer at a time.
+"""
+
+from __future__ import annotations
+
+from django.utils import timezone
+
+from agent.controllers import controller
+from agent.steps import (
+    Ask,
+    Asked,
+    Evaluate,
+    Event,
+    Finish,
+    Finished,
+    History,
+    Measured,
+    Step,
+    Submitted,
+    TrajectorySettings,
+)
+from kernels.harness.evaluation import Outcome
+from kernels.models import Kernel
+from kernels.records import from_json, to_json
+from runs import jobs
+from runs.fleet import CPU, LATER
+from runs.models import Attempt, Job, Run, Trajectory
+from runs.models import Event as EventRow
+from runs.states import FINAL, AttemptState, JobKind, JobState, RunState, TrajectoryState
+
+
+def settings_of(run: Run) -> TrajectorySettings:
+    """The run's settings as the agent knows them."""
+    return TrajectorySettings(
+        controller=run.controller,
+        proposer=run.proposer,
+        attempts=run.attempts,
+        epsilon=run.epsilon,
+        patience=run.patience,
+        steering=run.steering,
+        seed=run.seed,
+    )
+
+
+def history_of(trajectory: Trajectory) -> History:
+    """The trajectory's log as records."""
+    rows = EventRow.objects.filter(trajectory=trajectory).order_by("sequence").values_list("record", flat=True)
+    return tuple(from_json(record, Event) for record in rows)  # type: ignore[arg-type]
+
+
+def append(trajectory: Trajectory, event: Event) -> None:
+    """Add one event to the log. A second writer runs into the unique sequence and its transaction is undone."""
+    sequence = EventRow.objects.filter(trajectory=trajectory).count() + 1
+    EventRow.objects.create(trajectory=trajectory, sequence=sequence, kind=event.kind, record=to_json(event))
+
+
+def start(run: Run) -> None:
+    """Mark a run as running when its first job starts."""
+    Run.objects.filter(pk=run.pk, state=RunState.QUEUED).update(state=RunState.RUNNING, started=timezone.now())
+
+
+def advance(trajectory: Trajectory) -> None:
+    """Ask the controller for the next step and take it."""
+    run = trajectory.run
+    step = controller(run.controller).next_step(settings_of(run), history_of(trajectory))
+    _take(trajectory, step)
+
+
+def _take(trajectory: Trajectory, step: Step) -> None:
+    match step:
+        case Ask():
+            append(trajectory, Asked(ask=step))
+            jobs.enqueue(JobKind.ASK, CPU, trajectory=trajectory)
+        case Evaluate():
+            append(trajectory, Submitted(number=step.number, candidate=step.candidate))
+            jobs.enqueue(JobKind.BUILD, CPU, attempt=_submit(trajectory, step))
+        case Finish():
+            append(trajectory, Finished(reason=step.reason, words=step.words))
+            finish(trajectory, step.reason.value, step.words)
+
+
+def _submit(trajectory: Trajectory, step: Evaluate) -> Attempt:
+    parent = None
+    if step.candidate.parent is not None:
+        parent = Attempt.objects.filter(trajectory=trajectory, number=step.candidate.parent).first()
+    return Attempt.objects.create(
+        trajectory=trajectory,
+        number=step.number,
+        parent=parent,
+        kernel=Kernel.objects.of_source("mu", step.candidate.text),
+        change=step.candidate.change,
+        hypothesis=step.candidate.hypothesis,
+    )
+
+
+def record_measured(attempt: Attempt, measured: Measured, state: str = AttemptState.DONE) -> None:
+    """Store an attempt's end, move the best where it is one, and let the controller go on."""
+    trajectory = Trajectory.objects.select_related("run").get(pk=attempt.trajectory_id)
+    append(trajectory, measured)
+    attempt.state = state
+    attempt.outcome = measured.outcome
+    attempt.detail = measured.detail
+    attempt.time_s = measured.time_s
+    attempt.eager_s = measured.baseline_s
+    attempt.finished = timezone.now()
+    _move_best(trajectory, attempt, measured)
+    attempt.save()
+    if measured.baseline_s is not None:
+        trajectory.eager_s = measured.baseline_s
+    trajectory.attempts_done += 1
+    trajectory.save(update_fields=["best", "best_s", "eager_s", "attempts_done"])
+    jobs.enqueue(JobKind.ADVANCE, CPU, trajectory=trajectory)
+
+
+def _move_best(trajectory: Trajectory, attempt: Attempt, measured: Measured) -> None:
+    if measured.time_s is None or measured.flagged:
+        return
+    if trajectory.best_s is not None:
+        attempt.change_of_best = measured.time_s / trajectory.best_s - 1.0
+    if trajectory.best_s is None or measured.time_s < trajectory.best_s:
+        attempt.new_best = True
+        trajectory.best = attempt
+        trajectory.best_s = measured.time_s
+
+
+def mark_queued_again(job: Job) -> None:
+    """Show an attempt as waiting again after its worker was lost."""
+    if job.attempt is None or job.kind == JobKind.CROSS_BUILD:
+        return
+    state = AttemptState.BUILT if job.kind == JobKind.EVALUATE else AttemptState.QUEUED
+    Attempt.objects.filter(pk=job.attempt_id).exclude(state__in=FINAL).update(state=state, tries=job.tries)
+
+
+def record_lost(job: Job, why: str) -> None:
+    """A job is lost for good: its attempt ends as lost and the run goes on; without an attempt its problem ends."""
+    last = why.strip().splitlines()[-1][:500] if why.strip() else "its worker stopped answering"
+    if job.kind == JobKind.CROSS_BUILD:
+        return
+    if job.attempt is not None:
+        attempt = Attempt.objects.select_related("trajectory").get(pk=job.attempt_id)
+        if attempt.state not in FINAL:
+            words = f"lost after {job.tries} tries: {last}"
+            lost = Measured(attempt.number, Outcome.NOT_MEASURED, words, time_s=None, baseline_s=None)
+            record_measured(attempt, lost, AttemptState.LOST)
+    elif job.trajectory is not None:
+        fail(job.trajectory, "job-lost", f"{job.get_kind_display()} was lost after {job.tries} tries: {last}")
+
+
+def finish(trajectory: Trajectory, reason: str, words: str) -> None:
+    """End a trajectory as done; its best kernel is also compiled for the card, when there is time."""
+    _end(trajectory, TrajectoryState.DONE, finish_reason=reason, words=words)
+    best = Trajectory.objects.select_related("best__trajectory__run").get(pk=trajectory.pk).best
+    if best is not None and not trajectory.run.target.startswith("sm_"):
+        jobs.enqueue(JobKind.CROSS_BUILD, LATER, attempt=best)
+
+
+def fail(trajectory: Trajectory, error: str, words: str) -> None:
+    """End a trajectory as failed: ``error`` names the error's class, ``words`` say it to a person."""
+    _end(trajectory, TrajectoryState.FAILED, error=error, words=words)
+
+
+def _end(trajectory: Trajectory, state: str, **fields: str) -> None:
+    open_ones = Trajectory.objects.filter(pk=trajectory.pk).exclude(state__in=FINAL)
+    if open_ones.update(state=state, **fields):
+        finish_run_if_over(trajectory.run)
+
+
+def finish_run_if_over(run: Run) -> None:
+    """End a run when its last trajectory has ended: failed only where every one failed."""
+    states = list(Trajectory.objects.filter(run=run).values_list("state", flat=True))
+    if any(state not in FINAL for state in states):
+        return
+    state, reason = RunState.DONE, ""
+    if TrajectoryState.CANCELLED in states:
+        state = RunState.CANCELLED
+    elif all(state == TrajectoryState.FAILED for state in states):
+        state = RunState.FAILED
+        reason = Trajectory.objects.filter(run=run).order_by("pk").values_list("words", flat=True)[0]
+    Run.objects.filter(pk=run.pk).exclude(state__in=FINAL).update(
+        state=state, reason=reason, finished=timezone.now()
+    )
+
+
+def cancel_what_rests(run: Run) -> None:
+    """Cancel everything of a run that nobody works on; the run itself once nothing of it lives."""
+    now = timezone.now()
+    Job.objects.filter(run=run, state=JobState.QUEUED).exclude(queue=LATER).update(
+        state=JobState.CANCELLED, finished=now
+    )
+    working = Job.objects.filter(run=run, state=JobState.CLAIMED).exclude(queue=LATER)
+    busy = set(working.values_list("trajectory_id", flat=True))
+    resting = Trajectory.objects.filter(run=run).exclude(state__in=FINAL).exclude(pk__in=busy)
+    Attempt.objects.filter(trajectory__in=resting).exclude(state__in=FINAL).update(
+        state=AttemptState.CANCELLED, finished=now
+    )
+    resting.update(state=TrajectoryState.CANCELLED, words="cancelled")
+    if not busy:
+        Run.objects.filter(pk=run.pk).exclude(state__in=FINAL).update(state=RunState.CANCELLED, finished=now)

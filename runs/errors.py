@@ -1,0 +1,17 @@
+"""What can be wrong with launching and driving a run, in words for whoever launched it."""
+
+from __future__ import annotations
+
+from kernels.errors import UserError
+
+
+class ProblemNotUsable(UserError):
+    """The problem could not be inspected or traced."""
+
+    template = "{problem} at size {size} cannot be run ({error}): {detail}"
+
+
+class NoDeviceForTarget(UserError):
+    """No worker with a card for this target has ever reported."""
+
+    template = "no card for {target} is known here; start a worker on a machine that has one"

@@ -1,0 +1,14 @@
+"""Ask the controller what to do next, and do it: one transaction with the end of the job."""
+
+from __future__ import annotations
+
+from runs import engine, jobs
+from runs.jobs import Lease
+from runs.models import Job, Trajectory
+
+
+def handle_advance(job: Job, lease: Lease) -> None:
+    """Take one step of the job's trajectory."""
+    with jobs.settling(job):
+        trajectory = Trajectory.objects.select_related("run", "problem").get(pk=job.trajectory_id)
+        engine.advance(trajectory)

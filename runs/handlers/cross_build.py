@@ -1,0 +1,34 @@
+"""Compile a kernel that was measured here for the card as well: built, its resources reported, not measured."""
+
+from __future__ import annotations
+
+from kernels.dsl import ProgramErrors
+from kernels.errors import UserError
+from kernels.targets import Target
+from kernels.toolchain import available
+from runs import jobs
+from runs.handlers.build import compile_program, store_build
+from runs.jobs import Lease
+from runs.models import Attempt, Job
+
+
+def handle_cross_build(job: Job, lease: Lease) -> None:
+    """Build the job's attempt for sm_90a, where this machine has nvcc and the program is legal there."""
+    attempt = Attempt.objects.select_related("kernel", "trajectory__run").get(pk=job.attempt_id)
+    if available(Target.SM90A) is None:
+        _settle(job, "no nvcc on this machine")
+        return
+    try:
+        compiled = compile_program(attempt.kernel.source, attempt.trajectory, Target.SM90A, lease)
+    except (ProgramErrors, UserError) as error:
+        lease.check()
+        _settle(job, str(error))
+        return
+    with jobs.settling(job):
+        attempt.cross_build = store_build(attempt, attempt.trajectory, Target.SM90A, compiled)
+        attempt.save(update_fields=["cross_build"])
+
+
+def _settle(job: Job, words: str) -> None:
+    with jobs.settling(job):
+        Job.objects.filter(pk=job.pk).update(error=words)

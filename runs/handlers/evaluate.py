@@ -1,0 +1,104 @@
+"""Measure a built candidate on this worker's device and store what came of it."""
+
+from __future__ import annotations
+
+from django.conf import settings
+
+from agent.steps import Measured
+from kernels.codegen.emission import Emission
+from kernels.harness import evaluate
+from kernels.harness.evaluation import EAGER, Evaluation, EvaluationRequest, Outcome
+from kernels.harness.tolerance import profile
+from kernels.models import Build, ProblemSize
+from kernels.models import Evaluation as EvaluationRow
+from kernels.problems.inspection import Inspection
+from kernels.records import from_json, to_json
+from kernels.targets import Target
+from kernels.toolchain import BuildReport, Cache
+from runs import engine, jobs
+from runs.fleet import CPU
+from runs.handlers.problem_files import problem_file
+from runs.jobs import Lease
+from runs.models import Attempt, Job
+from runs.states import AttemptState, JobKind
+
+
+def handle_evaluate(job: Job, lease: Lease) -> None:
+    """Evaluate the job's attempt. A shared object that left the cache is built again first."""
+    attempt = Attempt.objects.select_related("kernel", "build", "trajectory__run", "trajectory__problem").get(
+        pk=job.attempt_id
+    )
+    Attempt.objects.filter(pk=attempt.pk, state=AttemptState.BUILT).update(state=AttemptState.EVALUATING)
+    artifacts = _artifacts(attempt.build)
+    if artifacts is None:
+        with jobs.settling(job):
+            Attempt.objects.filter(pk=attempt.pk).update(state=AttemptState.QUEUED)
+            jobs.enqueue(JobKind.BUILD, CPU, attempt=attempt)
+        return
+    with problem_file(attempt.trajectory.problem) as path:
+        evaluation = evaluate(_request(attempt, str(path), artifacts), cancelled=lease.stop)
+    lease.check()
+    with jobs.settling(job):
+        attempt.evaluation = _store(attempt, evaluation)
+        engine.record_measured(attempt, _measured(attempt.number, evaluation))
+
+
+def _artifacts(build: Build | None) -> dict[str, str] | None:
+    """Where each unit's shared object lies; None where one is gone."""
+    if build is None:
+        return None
+    cache, found = Cache(settings.BUILD_CACHE_DIR), {}
+    for unit in from_json(build.report, BuildReport).units:
+        path = cache.path(unit.artifact) if unit.artifact else None
+        if path is None or not path.exists():
+            return None
+        found[unit.symbol] = str(path)
+    return found
+
+
+def _request(attempt: Attempt, path: str, artifacts: dict[str, str]) -> EvaluationRequest:
+    trajectory, build = attempt.trajectory, attempt.build
+    assert build is not None  # handle_evaluate went on only with a build
+    record = ProblemSize.objects.values_list("record", flat=True).get(
+        problem_id=trajectory.problem_id, size=trajectory.size
+    )
+    inspection = from_json(record, Inspection)  # type: ignore[arg-type]
+    target = Target(trajectory.run.target)
+    return EvaluationRequest(
+        problem_path=path,
+        size=trajectory.size,
+        signature=inspection.signature,
+        plan=from_json(build.emission, Emission).plan,
+        artifacts=artifacts,
+        device="cuda" if target.is_cuda else "host",
+        tolerance=profile(trajectory.run.tolerance, inspection),
+    )
+
+
+def _store(attempt: Attempt, evaluation: Evaluation) -> EvaluationRow:
+    eager = evaluation.baseline(EAGER)
+    return EvaluationRow.objects.create(
+        kernel=attempt.kernel,
+        build=attempt.build,
+        problem=attempt.trajectory.problem,
+        size=attempt.trajectory.size,
+        target=attempt.trajectory.run.target,
+        machine=attempt.trajectory.device,
+        outcome=evaluation.outcome,
+        median_s=evaluation.candidate.median_s if evaluation.candidate else None,
+        eager_s=eager.median_s if eager else None,
+        record=to_json(evaluation),
+    )
+
+
+def _measured(number: int, evaluation: Evaluation) -> Measured:
+    passed = evaluation.outcome is Outcome.PASSED and evaluation.candidate is not None
+    eager = evaluation.baseline(EAGER)
+    return Measured(
+        number=number,
+        outcome=evaluation.outcome,
+        detail=evaluation.detail,
+        time_s=evaluation.candidate.median_s if passed and evaluation.candidate else None,
+        baseline_s=eager.median_s if eager else None,
+        stage_seconds={share.stage: share.seconds for share in evaluation.stages},
+    )

@@ -1,0 +1,38 @@
+"""Measure this machine's peaks, once, with nothing else running."""
+
+from __future__ import annotations
+
+from sol.bounds.host import host_name, measure_host
+
+from kernels.locks import machine_lock
+from kernels.records import to_json
+from runs import jobs
+from runs.handlers.bounds import store_bounds
+from runs.jobs import Lease
+from runs.models import Job
+from sol.models import Device
+
+
+def measure_and_store(lease: Lease) -> Device:
+    """The row of this machine, measured now."""
+    with machine_lock(exclusive=True, cancelled=lease.stop):
+        measured = measure_host(cancelled=lease.stop)
+    lease.check()
+    row, _ = Device.objects.update_or_create(
+        name=measured.name, defaults={"kind": measured.kind, "record": to_json(measured)}
+    )
+    return row
+
+
+def host_device(lease: Lease) -> Device:
+    """This machine's row; measured first where it never was."""
+    found = Device.objects.filter(kind="cpu", name=host_name()).first()
+    return found or measure_and_store(lease)
+
+
+def handle_peaks(job: Job, lease: Lease) -> None:
+    """Measure again where asked to, else only when there is no measurement; then bound what is known."""
+    device = measure_and_store(lease) if job.payload.get("again") else host_device(lease)
+    store_bounds(device)
+    with jobs.settling(job):
+        pass

@@ -1,0 +1,86 @@
+"""Get a trajectory ready: inspect its problem, bound it, translate it, and write the log's first event."""
+
+from __future__ import annotations
+
+import os
+
+from agent.steps import Started
+from kernels.errors import UserError
+from kernels.models import Problem
+from kernels.problems.inspection import Inspection
+from kernels.records import from_json, to_json
+from kernels.targets import Policy, Target
+from kernels.translate import translate
+from runs import engine, jobs
+from runs.errors import NoDeviceForTarget, ProblemNotUsable
+from runs.fleet import CPU
+from runs.handlers.bounds import store_bound
+from runs.handlers.inspect import inspected
+from runs.handlers.peaks import host_device
+from runs.jobs import Lease
+from runs.models import Job, Run, Trajectory
+from runs.states import JobKind, TrajectoryState
+from sol.bounds import bound, count
+from sol.bounds.record import Bounds
+from sol.bounds.record import Device as DeviceRecord
+from sol.models import Device
+
+
+def handle_prepare(job: Job, lease: Lease) -> None:
+    """Prepare the job's trajectory; what is wrong with its problem ends it with the error's own name."""
+    trajectory = Trajectory.objects.select_related("run", "problem").get(pk=job.trajectory_id)
+    engine.start(trajectory.run)
+    Trajectory.objects.filter(pk=trajectory.pk, state=TrajectoryState.QUEUED).update(state=TrajectoryState.RUNNING)
+    try:
+        device = device_for(Target(trajectory.run.target), lease)
+        started, bounds = prepare(trajectory.problem, trajectory.size, trajectory.run, device, lease)
+    except UserError as error:
+        lease.check()
+        with jobs.settling(job):
+            engine.fail(trajectory, error.slug(), str(error))
+        return
+    lease.check()
+    with jobs.settling(job):
+        Trajectory.objects.filter(pk=trajectory.pk).update(
+            sol_s=bounds.steering_s,
+            floor_s=bounds.floor_s,
+            bound_class=bounds.bound_class,
+            bounds=to_json(bounds),
+            device=device.name,
+        )
+        engine.append(trajectory, started)
+        jobs.enqueue(JobKind.ADVANCE, CPU, trajectory=trajectory)
+
+
+def device_for(target: Target, lease: Lease) -> Device:
+    """The device that a target is bounded by: this machine, or the newest card that a worker reported."""
+    if target is Target.HOST:
+        return host_device(lease)
+    device = Device.objects.filter(kind="cuda").order_by("-measured").first()
+    if device is None:
+        raise NoDeviceForTarget(target=target.value)
+    return device
+
+
+def prepare(problem: Problem, size: str, run: Run, device: Device, lease: Lease) -> tuple[Started, Bounds]:
+    """The log's first event and the bounds it rests on."""
+    row = inspected(problem, size, lease)
+    if row.record is None or row.error:
+        raise ProblemNotUsable(problem=problem.slug, size=size, error=row.error, detail=row.detail)
+    inspection = from_json(row.record, Inspection)
+    store_bound(row, device)
+    record = from_json(device.record, DeviceRecord)
+    bounds = bound(count(inspection), inspection, record, Policy(run.policy))
+    translation = translate(problem.name, inspection, Target(run.target))
+    started = Started(
+        problem=problem.slug,
+        signature=inspection.signature,
+        target=Target(run.target),
+        policy=Policy(run.policy),
+        seed_program=translation.program,
+        sol_s=bounds.steering_s,
+        floor_s=bounds.floor_s,
+        bound_class=bounds.bound_class,
+        cores=os.cpu_count() or 1,
+    )
+    return started, bounds
