@@ -129,6 +129,7 @@ JOB_TRIES = env_int("MUCUTLASS_JOB_TRIES", 3)
 WORKER_HEARTBEAT_S = 3
 WORKER_OFFLINE_AFTER_S = env_int("MUCUTLASS_WORKER_OFFLINE_AFTER_S", 15)
 BUILD_TIME_LIMIT_S = env_int("MUCUTLASS_BUILD_TIME_LIMIT_S", 120)
+PROBLEM_TIME_LIMIT_S = env_int("MUCUTLASS_PROBLEM_TIME_LIMIT_S", 60)
 
 # --- static files: ours from static/, plotly.js out of the installed wheel ------------------------
 STATIC_URL = "static/"

@@ -8,6 +8,7 @@ and a worker that was thought dead and comes back finds that its result is no lo
 from __future__ import annotations
 
 import logging
+import threading
 import time
 import uuid
 from collections.abc import Iterator
@@ -17,7 +18,7 @@ from typing import Any
 
 from celery import current_app
 from django.conf import settings
-from django.db import transaction
+from django.db import connection, transaction
 from django.db.models import F
 from django.utils import timezone
 from kombu.exceptions import OperationalError
@@ -106,14 +107,20 @@ class Lease:
         self.job = job
         self._asked = time.monotonic()
         self._why: Exception | None = None
+        self._owner = threading.get_ident()
+        self._lock = threading.Lock()
 
     def stop(self) -> bool:
         """Whether to stop now; keeps the lease fresh otherwise."""
-        now = time.monotonic()
-        if self._why is None and now - self._asked >= _ASK_EVERY_S:
-            self._asked = now
-            self._why = self._reason_to_stop()
-        return self._why is not None
+        with self._lock:
+            now = time.monotonic()
+            if self._why is None and now - self._asked >= _ASK_EVERY_S:
+                self._asked = now
+                self._why = self._reason_to_stop()
+                if threading.get_ident() != self._owner:
+                    # A builder's thread ends without Django's knowing: its connection must not outlive the question.
+                    connection.close()
+            return self._why is not None
 
     def _reason_to_stop(self) -> Exception | None:
         held = Job.objects.filter(pk=self.job.pk, state=JobState.CLAIMED, token=self.job.token)

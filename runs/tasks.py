@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from celery import shared_task
 
-from runs import jobs, presence
+from runs import jobs, registration
 from runs.execution import run_job
 
 
 @shared_task(name=jobs.TASK, ignore_result=True)
 def execute(job_id: int) -> None:
     """Do the job with this id, if it is still to do."""
-    with presence.doing(job_id):
-        run_job(job_id, presence.worker_name())
+    with registration.doing(job_id):
+        run_job(job_id, registration.worker_name())

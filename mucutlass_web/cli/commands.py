@@ -15,11 +15,12 @@ from kernels.dsl import reference
 from kernels.errors import UserError
 from kernels.harness import evaluate
 from kernels.harness.evaluation import EvaluationRequest, Outcome
-from kernels.harness.tolerance import profile
+from kernels.harness.problem_tolerance import tolerance_for
 from kernels.problems.files import find_problems
 from kernels.records import to_json
 from kernels.targets import Target
-from kernels.toolchain import BuildOutcome, BuildReport, Cache, build
+from kernels.toolchain import Cache, build
+from kernels.toolchain.report import BuildOutcome, BuildReport
 from kernels.translate import translate
 from mucutlass_web.cli.inputs import checked_program, inspect_problem, read_source
 from mucutlass_web.cli.peaks import device_named, measure_and_keep
@@ -109,7 +110,7 @@ def evaluate_command(options: Namespace) -> int:
             plan=emission.plan,
             artifacts={unit.symbol: str(store.path(unit.artifact)) for unit in report.units if unit.artifact},
             device=options.device,
-            tolerance=profile(options.tolerance, inspection),
+            tolerance=tolerance_for(options.tolerance, inspection, options.policy, target),
         )
     )
     speedups = {timing.subject: evaluation.speedup(timing.subject) for timing in evaluation.baselines}
@@ -142,7 +143,7 @@ def translate_command(options: Namespace) -> int:
             inspection = inspect_problem(path, options.size, options.arch)
             made = translate(path.stem, inspection, options.arch)
             form |= {"program": made.program, "own": list(made.own), "library": list(made.library)}
-            form["dominant_in_own"] = made.dominant_in_own
+         = made.dominant_in_own
         except UserError as error:
             failed += 1
             form["error"] = f"{error.slug()}: {error}"

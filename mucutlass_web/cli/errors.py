@@ -15,9 +15,3 @@ class SymbolsUnbound(UserError):
     """A program with symbolic sizes and no problem to bind them."""
 
     template = "{path}: sizes such as {symbol} need a problem; --problem FILE.py would bind them"
-
-
-class NothingMeasuredHere(UserError):
-    """A bound was asked for a machine whose peaks are unknown."""
-
-    template = "the peaks of {device} are not known; {known} are, or `mucutlass peaks` measures this machine"

@@ -17,7 +17,8 @@ from kernels.models import Build, ProblemSize
 from kernels.problems.inspection import Inspection
 from kernels.records import from_json, to_json
 from kernels.targets import Policy, Target
-from kernels.toolchain import BuildOutcome, BuildReport, Cache, build
+from kernels.toolchain import Cache, build
+from kernels.toolchain.report import BuildOutcome, BuildReport
 from runs import engine, jobs
 from runs.fleet import device_queue
 from runs.jobs import Lease

@@ -8,13 +8,14 @@ from agent.steps import Measured
 from kernels.codegen.emission import Emission
 from kernels.harness import evaluate
 from kernels.harness.evaluation import EAGER, Evaluation, EvaluationRequest, Outcome
-from kernels.harness.tolerance import profile
+from kernels.harness.problem_tolerance import tolerance_for
 from kernels.models import Build, ProblemSize
 from kernels.models import Evaluation as EvaluationRow
 from kernels.problems.inspection import Inspection
 from kernels.records import from_json, to_json
-from kernels.targets import Target
-from kernels.toolchain import BuildReport, Cache
+from kernels.targets import Policy, Target
+from kernels.toolchain import Cache
+from kernels.toolchain.report import BuildReport
 from runs import engine, jobs
 from runs.fleet import CPU
 from runs.handlers.problem_files import problem_file
@@ -71,7 +72,7 @@ def _request(attempt: Attempt, path: str, artifacts: dict[str, str]) -> Evaluati
         plan=from_json(build.emission, Emission).plan,
         artifacts=artifacts,
         device="cuda" if target.is_cuda else "host",
-        tolerance=profile(trajectory.run.tolerance, inspection),
+        tolerance=tolerance_for(trajectory.run.tolerance, inspection, Policy(trajectory.run.policy), target),
     )
 
 

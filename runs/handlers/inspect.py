@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from django.conf import settings
+
 from kernels.errors import UserError
 from kernels.models import Problem, ProblemSize
-from kernels.problems.inspect import inspect
+from kernels.problems.inspect import LIMITS, inspect
 from kernels.problems.inspection import Inspection
 from kernels.records import to_json
 from runs import jobs
@@ -14,6 +18,7 @@ from runs.handlers.problem_files import problem_file
 from runs.jobs import Lease
 from runs.models import Job
 from sol.bounds import count
+from sol.bounds.kinds import dominant_kind
 from sol.models import Device
 
 
@@ -28,7 +33,7 @@ def store_inspection(problem: Problem, size: str, found: Inspection | UserError)
             fields |= {"error": "graph-not-traced", "detail": found.graph_error or ""}
         else:
             work = count(found)
-            fields |= {"flops": work.flops, "bytes": work.bytes, "kind": work.dominant_kind}
+            fields |= {"flops": work.flops, "bytes": work.bytes, "kind": dominant_kind(work)}
     row, _ = ProblemSize.objects.update_or_create(problem=problem, size=size, defaults=fields)
     return row
 
@@ -39,9 +44,10 @@ def inspected(problem: Problem, size: str, lease: Lease) -> ProblemSize:
     if row is not None:
         return row
     found: Inspection | UserError
+    limits = replace(LIMITS, seconds=settings.PROBLEM_TIME_LIMIT_S)
     with problem_file(problem) as path:
         try:
-            found = inspect(path, size, cancelled=lease.stop)
+            found = inspect(path, size, limits=limits, cancelled=lease.stop)
         except UserError as error:
             lease.check()
             found = error

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from sol.bounds.host import host_name, measure_host
-
 from kernels.locks import machine_lock
 from kernels.records import to_json
 from runs import jobs
 from runs.handlers.bounds import store_bounds
 from runs.jobs import Lease
 from runs.models import Job
+from sol.bounds.host import host_name, measure_host
 from sol.models import Device
 
 

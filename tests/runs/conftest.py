@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
-from pytest_django.fixtures import SettingsWrapper
 
 from tests.runs.worlds import Script, install
 
 
 @pytest.fixture
-def script(db: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, settings: SettingsWrapper) -> Script:
+def script(db: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, settings: Any) -> Script:
     made = Script()
     install(made, monkeypatch, tmp_path, settings)
     return made

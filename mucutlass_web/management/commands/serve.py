@@ -163,7 +163,7 @@ class _Serving:
     def _wait(self, part: Part, ready: Callable[[], bool], seconds: int) -> None:
         deadline = time.monotonic() + seconds
         while not ready():
-            part.keep_alive()
+            self.parts.keep_alive()
             if time.monotonic() > deadline:
                 raise NotReady(part=part.name, seconds=seconds, log=part.log)
             time.sleep(0.1)

@@ -11,7 +11,7 @@ from celery import current_app
 from django.core.management.base import BaseCommand
 
 from runs.fleet import CPU, LATER
-from runs.presence import NAME_VARIABLE, QUEUE_VARIABLE
+from runs.registration import NAME_VARIABLE, QUEUE_VARIABLE
 
 
 class Command(BaseCommand):

@@ -1,0 +1,96 @@
+"""A worker says that it lives: its row, its heartbeat, and what it does now.
+
+The Celery parent never imports torch; what a worker knows of its machine comes from cheap reads.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import platform
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from celery.signals import worker_ready, worker_shutdown
+from django.conf import settings
+from django.db import Error as DatabaseError
+from django.db import connection
+from django.utils import timezone
+
+from kernels.targets import Target
+from kernels.toolchain import available
+from runs import recovery
+from runs.fleet import CPU
+from runs.models import Job, Worker
+
+logger = logging.getLogger(__name__)
+
+NAME_VARIABLE = "MUCUTLASS_WORKER"
+QUEUE_VARIABLE = "MUCUTLASS_QUEUE"
+
+_stopped = threading.Event()
+
+
+def worker_name() -> str:
+    """This worker's name, as ``host 0 on box``."""
+    return os.environ.get(NAME_VARIABLE) or f"worker {os.getpid()} on {socket.gethostname()}"
+
+
+def facts_of_this_machine(queue: str) -> dict[str, str]:
+    """What the fleet page shows of a worker."""
+    facts = {"python": platform.python_version(), "cores": str(os.cpu_count() or 1)}
+    if queue == CPU:
+        for target in (Target.HOST, Target.SM90A):
+            facts[f"compiler for {target.value}"] = available(target) or "none"
+    return facts
+
+
+@worker_ready.connect
+def register(**_: Any) -> None:
+    """Write this worker's row, take back what a predecessor of its name left undone, start the heartbeat."""
+    queue, now = os.environ.get(QUEUE_VARIABLE, CPU), timezone.now()
+    Worker.objects.update_or_create(
+        name=worker_name(),
+        defaults={
+            "queue": queue,
+            "process_id": os.getpid(),
+            "facts": facts_of_this_machine(queue),
+            "job": None,
+            "started": now,
+            "heartbeat": now,
+        },
+    )
+    recovery.take_back(worker_name())
+    _stopped.clear()
+    threading.Thread(target=_beat, name="heartbeat", daemon=True).start()
+
+
+@worker_shutdown.connect
+def deregister(**_: Any) -> None:
+    """Remove the row of a worker that ends in order."""
+    _stopped.set()
+    Worker.objects.filter(name=worker_name(), process_id=os.getpid()).delete()
+
+
+def _beat() -> None:
+    while not _stopped.wait(settings.WORKER_HEARTBEAT_S):
+        try:
+            Worker.objects.filter(name=worker_name()).update(heartbeat=timezone.now())
+        except DatabaseError:
+            logger.warning("the heartbeat could not be written", exc_info=True)
+            connection.close()
+
+
+@contextmanager
+def doing(job_id: int) -> Iterator[None]:
+    """Show the job in this worker's row while it is under way."""
+    mine = Worker.objects.filter(name=worker_name())
+    if Job.objects.filter(pk=job_id).exists():
+        mine.update(job_id=job_id, heartbeat=timezone.now())
+    try:
+        yield
+    finally:
+        mine.update(job=None, heartbeat=timezone.now())

@@ -1,0 +1,104 @@
+"""The two bounds of one problem on one device under one policy, with the sum written out."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from kernels.dtypes import DType
+from kernels.problems.inspection import Inspection
+from kernels.targets import Policy
+from sol.bounds import rates
+from sol.bounds.floor import floor
+from sol.bounds.graph import GraphView
+from sol.bounds.record import Bounds, Device, Work
+from sol.bounds.units import amount, seconds
+
+
+def bound(work: Work, inspection: Inspection, device: Device, policy: Policy) -> Bounds:
+    """Steering bound: the reference's own algorithm, fused, at the policy's rate. Floor: see ``floor``.
+
+    ``compute_s`` is the larger of the matrix and the vector pipe's time, since the pipes work side by side;
+    ``memory_s`` is compulsory bytes at copy bandwidth; ``steering_s`` is the larger of the two.
+    """
+    lines: list[str] = []
+    matrix_s, matrix_rate = _matrix(work, inspection, device, policy, lines)
+    compute = max(matrix_s, _vector(work, inspection, device, lines))
+    memory = work.bytes / device.copy_bytes_s
+    steering = max(compute, memory)
+    lowest = floor(work, inspection, device, policy)
+    found = Bounds(
+        device=device.name,
+        policy=policy,
+        compute_s=compute,
+        memory_s=memory,
+        steering_s=steering,
+        # A floor above the steering bound would say that the reference's own algorithm is not honest.
+        floor_s=min(lowest.seconds, steering),
+        bound_class="compute" if compute > memory else "memory",
+        flops=work.flops,
+        bytes=work.bytes,
+        intensity=work.flops / work.bytes if work.bytes else 0.0,
+        ridge=matrix_rate / device.copy_bytes_s,
+        unknown_ops=work.unknown_ops,
+        arithmetic=(),
+    )
+    lines += _steering_lines(found, work, device, matrix_rate)
+    lines += lowest.arithmetic
+    if found.floor_s < lowest.seconds:
+        lines.append(f"floor = steering bound = {seconds(found.floor_s)}, which is lower")
+    return dataclasses.replace(found, arithmetic=tuple(lines))
+
+
+def _steering_lines(found: Bounds, work: Work, device: Device, matrix_rate: float) -> list[str]:
+    copy = amount(device.copy_bytes_s, "B/s")
+    lines = [
+        f"compute: the slower of the matrix and the vector pipe, which work side by side = {seconds(found.compute_s)}",
+        f"memory: ({work.input_bytes:,} read + {work.output_bytes:,} written) B ÷ {copy} (copy, {device.source}) "
+        f"= {seconds(found.memory_s)}",
+        f"intensity: {found.flops:,} FLOP ÷ {found.bytes:,} B = {found.intensity:.4g} FLOP/B",
+        f"ridge: {amount(matrix_rate, 'FLOP/s')} ÷ {copy} = {found.ridge:.4g} FLOP/B",
+        f"steering bound = max({seconds(found.compute_s)}, {seconds(found.memory_s)}) = {seconds(found.steering_s)} "
+        f"({found.bound_class}-bound)",
+    ]
+    if work.unknown_ops:
+        lines.append("not counted, the bound is too low by them: " + ", ".join(work.unknown_ops))
+    return lines
+
+
+def _operand_types(work: Work, inspection: Inspection, pipe: str) -> dict[DType, int]:
+    """FLOPs of a pipe by element type: of a matrix operation's first operand, of a vector operation's result."""
+    totals: dict[DType, int] = {}
+    if inspection.graph is None:
+        return totals
+    view = GraphView(inspection)
+    for item in work.items:
+        if item.pipe == pipe and item.flops:
+            call = view.call(view.producers[item.node])
+            dtype = call.first.dtype if pipe == "matrix" else call.out.dtype
+            totals[dtype] = totals.get(dtype, 0) + item.flops
+    return totals
+
+
+def _matrix(
+    work: Work, inspection: Inspection, device: Device, policy: Policy, lines: list[str]
+) -> tuple[float, float]:
+    """Seconds at the matrix pipe, and the rate that most of it runs at (FP32 data's where there is none)."""
+    totals = _operand_types(work, inspection, "matrix")
+    took = 0.0
+    for dtype, flops in totals.items():
+        rate = rates.steering_matrix(device, dtype, policy)
+        took += flops / rate.value
+        lines.append(f"matrix, {dtype} data: {flops:,} FLOP ÷ {amount(rate.value, 'FLOP/s')} ({rate.words}) "
+                     f"= {seconds(flops / rate.value)}")  # fmt: skip
+    largest = max(totals, key=lambda each: totals[each]) if totals else DType.F32
+    return took, rates.steering_matrix(device, largest, policy).value
+
+
+def _vector(work: Work, inspection: Inspection, device: Device, lines: list[str]) -> float:
+    took = 0.0
+    for dtype, flops in _operand_types(work, inspection, "vector").items():
+        rate = rates.steering_vector(device, dtype)
+        took += flops / rate.value
+        lines.append(f"vector, {dtype} data: {flops:,} FLOP ÷ {amount(rate.value, 'FLOP/s')} ({rate.words}) "
+                     f"= {seconds(flops / rate.value)}")  # fmt: skip
+    return took
