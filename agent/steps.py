@@ -45,7 +45,10 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """First event: the problem as the agent sees it. Times in seconds; ``cores`` for the host target."""
+    """First event: the problem as the agent sees it. Times in seconds; ``cores`` for the host target.
+
+    ``l2_bytes`` is what one core of the host has of second-level cache, None where it is not known.
+    """
 
     problem: str
     signature: Signature
@@ -56,6 +59,7 @@ class Started:
     floor_s: float
     bound_class: Literal["compute", "memory"]
     cores: int
+    l2_bytes: int | None = None
     kind: Literal["started"] = "started"
 
 

@@ -52,6 +52,12 @@ def handle_prepare(job: Job, lease: Lease) -> None:
         jobs.enqueue(JobKind.ADVANCE, CPU, trajectory=trajectory)
 
 
+def _l2_bytes(device: DeviceRecord) -> int | None:
+    """One core's L2 in bytes, where the measurement noted it."""
+    noted = device.facts.get("l2_bytes")
+    return int(noted) if noted is not None else None
+
+
 def device_for(target: Target, lease: Lease) -> Device:
     """The device that a target is bounded by: this machine, or the newest card that a worker reported."""
     if target is Target.HOST:
@@ -82,5 +88,6 @@ def prepare(problem: Problem, size: str, run: Run, device: Device, lease: Lease)
         floor_s=bounds.floor_s,
         bound_class=bounds.bound_class,
         cores=os.cpu_count() or 1,
+        l2_bytes=_l2_bytes(record),
     )
     return started, bounds

@@ -1,0 +1,87 @@
+"""What every controller does alike: stop by budget, try the translated program first, then one answer at a time.
+
+A controller only chooses whom to ask about. Nothing is kept between calls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+from agent.budget import Budget
+from agent.errors import StepStillOpen
+from agent.history import EXHAUSTED, State
+from agent.steps import Ask, Candidate, Evaluate, Finish, FinishReason, History, Step, TrajectorySettings
+
+FAILURES = 3
+"""So many answers in a row without a new candidate, and the proposer is given up."""
+
+Choose: TypeAlias = Callable[[State], Ask | Finish]
+
+
+def next_step(settings: TrajectorySettings, history: History, choose: Choose) -> Step:
+    """The next step, with ``choose`` called where a new ask is due.
+
+    Raises HistoryNotStarted, and StepStillOpen where an ask or an attempt is under way.
+    """
+    state = State.of(settings, history)
+    if state.finished is not None:
+        return Finish(state.finished.reason, state.finished.words)
+    if state.open_step is not None:
+        raise StepStillOpen(open_step=state.open_step)
+    stop = Budget.of(settings).stop(state.standing)
+    if stop is not None:
+        return stop
+    if not state.attempts:
+        return Evaluate(1, translated(state))
+    if state.pending:
+        return Evaluate(state.next_number, state.pending[0])
+    return _given_up(state) or choose(state)
+
+
+def translated(state: State) -> Candidate:
+    """The translated program, which every trajectory tries first."""
+    return Candidate(
+        text=state.started.seed_program,
+        parent=None,
+        change="translated program",
+        hypothesis="The problem as written, stage by stage: what every change is measured against.",
+    )
+
+
+def exhausted(state: State) -> frozenset[int]:
+    """Attempts from which the proposer said that nothing new can be made."""
+    return frozenset(
+        exchange.ask.parent or 1
+        for exchange in state.exchanges
+        if exchange.answer is not None and exchange.answer.error == EXHAUSTED
+    )
+
+
+def space_exhausted(state: State) -> Finish:
+    """The finish for a proposer that has nothing new left."""
+    return Finish(FinishReason.SPACE_EXHAUSTED, f"{EXHAUSTED} after {len(state.attempts)} attempts")
+
+
+def _given_up(state: State) -> Finish | None:
+    last = state.exchanges[-FAILURES:]
+    if len(last) < FAILURES or any(_fruitful(state, exchange.ask.number) for exchange in last):
+        return None
+    answer = last[-1].answer
+    error = answer.error if answer is not None and answer.error else "no candidate that was not tried before"
+    return Finish(FinishReason.PROPOSER_FAILED, f"{FAILURES} answers in a row without a candidate: {error}")
+
+
+def _fruitful(state: State, number: int) -> bool:
+    """Whether that answer led to an attempt, or said plainly that its parent has nothing left."""
+    answer = state.exchanges[number - 1].answer
+    if answer is None or answer.error == EXHAUSTED:
+        return True
+    submitted = {attempt.candidate for attempt in state.attempts}
+    earlier = {
+        candidate
+        for exchange in state.exchanges[: number - 1]
+        if exchange.answer is not None
+        for candidate in exchange.answer.candidates
+    }
+    return any(candidate in submitted and candidate not in earlier for candidate in answer.candidates)

@@ -1,0 +1,239 @@
+"""What a history says, derived once: attempts, the best of them, the budget's standing, what is still open.
+
+Pure functions of the events. It decides nothing; the budget and the controllers do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from statistics import median
+
+from agent.errors import HistoryNotStarted
+from agent.steps import (
+    Answered,
+    Ask,
+    Asked,
+    Candidate,
+    Finished,
+    History,
+    Measured,
+    Started,
+    Submitted,
+    TrajectorySettings,
+)
+from kernels.harness.evaluation import Outcome
+
+IMPROVEMENT = 0.005
+"""An attempt is an improvement when it takes at least this share less time than the best before it."""
+
+DISTURBED = 0.1
+"""A baseline further than this share off the run's usual one tells of a disturbed measurement."""
+
+EXHAUSTED = "search space exhausted"
+"""The error of an answer that means: nothing new can be made from this parent. Any other error is a failure."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One submitted candidate and, once it ended, its result."""
+
+    number: int
+    candidate: Candidate
+    result: Measured | None
+
+    @property
+    def time_s(self) -> float | None:
+        """Its median in seconds where it counts: it passed and no open severe flag holds it; else None."""
+        result = self.result
+        if result is None or result.flagged or result.outcome is not Outcome.PASSED:
+            return None
+        return result.time_s
+
+    def steady_s(self, baseline_s: float | None) -> float | None:
+        """``time_s`` as a search should compare it: where the baseline of the same call was off the run's usual one
+        by more than DISTURBED, the machine was busy with something else, and the time is scaled by the same ratio.
+
+        It steers, and is never shown or counted as a result.
+        """
+        own = None if self.result is None else self.result.baseline_s
+        if self.time_s is None or not own or not baseline_s or abs(own / baseline_s - 1) <= DISTURBED:
+            return self.time_s
+        return self.time_s * baseline_s / own
+
+    @property
+    def failed(self) -> bool:
+        """Whether it ended without a time that counts; one that was only not measured has not failed."""
+        if self.result is None or self.result.outcome is Outcome.NOT_MEASURED:
+            return False
+        return self.time_s is None
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What the budget rules look at after some number of attempts. Times in seconds, None where not measured."""
+
+    attempts: int
+    sol_s: float
+    best: int | None
+    best_s: float | None
+    baseline_s: float | None
+    since_improvement: int
+
+    @property
+    def gap(self) -> float | None:
+        """Best time over SOL; None before anything passed, or where there is no bound."""
+        if self.best_s is None or self.sol_s <= 0:
+            return None
+        return self.best_s / self.sol_s
+
+    @property
+    def ahead(self) -> bool:
+        """Whether the best is faster than the baseline, both measured."""
+        return self.best_s is not None and self.baseline_s is not None and self.best_s < self.baseline_s
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """An ask and, once it came, its answer."""
+
+    ask: Ask
+    answer: Answered | None
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """A history seen from its end.
+
+    ``pending`` are answered candidates in order that were not submitted and whose text was not tried yet.
+    """
+
+    settings: TrajectorySettings
+    started: Started
+    attempts: tuple[Attempt, ...]
+    exchanges: tuple[Exchange, ...]
+    pending: tuple[Candidate, ...]
+    standing: Standing
+    finished: Finished | None
+
+    @classmethod
+    def of(cls, settings: TrajectorySettings, history: History) -> State:
+        """Raises HistoryNotStarted unless the first event is ``started``."""
+        started = first_event(history)
+        attempts = tuple(_attempts(history))
+        answers = {event.number: event for event in history if isinstance(event, Answered)}
+        exchanges = tuple(
+            Exchange(event.ask, answers.get(event.ask.number)) for event in history if isinstance(event, Asked)
+        )
+        return cls(
+            settings=settings,
+            started=started,
+            attempts=attempts,
+            exchanges=exchanges,
+            pending=tuple(_pending(history)),
+            standing=_standings(started.sol_s, attempts)[-1],
+            finished=next((event for event in history if isinstance(event, Finished)), None),
+        )
+
+    @property
+    def best(self) -> Attempt | None:
+        """The fastest attempt that passed and is not flagged; the earlier one of two equals."""
+        return None if self.standing.best is None else self.attempt(self.standing.best)
+
+    @property
+    def next_number(self) -> int:
+        """The number of the next attempt (1-based, gapless)."""
+        return len(self.attempts) + 1
+
+    @property
+    def next_ask(self) -> int:
+        """The number of the next ask (1-based, gapless)."""
+        return len(self.exchanges) + 1
+
+    def steady_s(self, attempt: Attempt | None) -> float | None:
+        """An attempt's time for comparison within the run, in seconds; None where it has none that counts."""
+        return None if attempt is None else attempt.steady_s(self.standing.baseline_s)
+
+    @property
+    def attempts_left(self) -> int:
+        """How many attempts the settings still allow."""
+        return max(0, self.settings.attempts - len(self.attempts))
+
+    @property
+    def open_step(self) -> str | None:
+        """What is under way ("ask 2", "attempt 5"), or None."""
+        for exchange in self.exchanges:
+            if exchange.answer is None:
+                return f"ask {exchange.ask.number}"
+        for attempt in self.attempts:
+            if attempt.result is None:
+                return f"attempt {attempt.number}"
+        return None
+
+    def attempt(self, number: int) -> Attempt | None:
+        """The attempt of that number."""
+        return self.attempts[number - 1] if 0 < number <= len(self.attempts) else None
+
+    def parent(self, ask: Ask) -> Attempt | None:
+        """The attempt an ask starts from; the translated program where it names none that exists."""
+        return (self.attempt(ask.parent) if ask.parent is not None else None) or self.attempt(1)
+
+
+def first_event(history: History) -> Started:
+    """The ``started`` event; raises HistoryNotStarted where the history begins otherwise."""
+    if history and isinstance(history[0], Started):
+        return history[0]
+    raise HistoryNotStarted(found=repr(history[0].kind) if history else "nothing")
+
+
+def standings(history: History) -> tuple[Standing, ...]:
+    """The standing after each attempt that ended, in order; the first entry is the one before any attempt."""
+    return _standings(first_event(history).sol_s, tuple(_attempts(history)))
+
+
+def _attempts(history: History) -> Iterator[Attempt]:
+    # A result may be written again, as when a person lifts a flag: the last one stands.
+    results = {event.number: event for event in history if isinstance(event, Measured)}
+    for event in history:
+        if isinstance(event, Submitted):
+            yield Attempt(event.number, event.candidate, results.get(event.number))
+
+
+def _pending(history: History) -> Iterator[Candidate]:
+    tried = {event.candidate.text for event in history if isinstance(event, Submitted)}
+    for event in history:
+        if isinstance(event, Answered):
+            for candidate in event.candidates:
+                if candidate.text not in tried:
+                    tried.add(candidate.text)
+                    yield candidate
+
+
+def _standings(sol_s: float, attempts: tuple[Attempt, ...]) -> tuple[Standing, ...]:
+    standing = Standing(0, sol_s, None, None, None, 0)
+    found = [standing]
+    baselines: list[float] = []
+    for attempt in attempts:
+        result = attempt.result
+        if result is None:
+            continue
+        if result.baseline_s is not None:
+            baselines.append(result.baseline_s)
+        standing = _after(standing, attempt, median(baselines) if baselines else None)
+        found.append(standing)
+    return tuple(found)
+
+
+def _after(before: Standing, attempt: Attempt, baseline_s: float | None) -> Standing:
+    time_s, best, best_s = attempt.time_s, before.best, before.best_s
+    improved = time_s is not None and (best_s is None or time_s < best_s * (1 - IMPROVEMENT))
+    if time_s is not None and (best_s is None or time_s < best_s):
+        best, best_s = attempt.number, time_s
+    return Standing(
+        attempts=before.attempts + 1,
+        sol_s=before.sol_s,
+        best=best,
+        best_s=best_s,
+        baseline_s=baseline_s,
+        since_improvement=0 if improved else before.since_improvement + 1,
+    )
