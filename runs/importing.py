@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -12,6 +13,8 @@ from runs import jobs
 from runs.fleet import LATER
 from runs.models import Job
 from runs.states import JobKind, JobState
+
+_NUMBER = re.compile(r"^\d+_")
 
 
 @dataclass(slots=True)
@@ -53,7 +56,7 @@ def _store(file: ProblemFile, path: Path, own: bool, done: Imported) -> None:
             "collection": collection,
             "level": file.level,
             "number": file.number,
-            "name": file.name,
+            "name": _title(file.name),
             "file_name": path.name,
             "summary": file.docstring,
             "source": file.source,
@@ -65,6 +68,11 @@ def _store(file: ProblemFile, path: Path, own: bool, done: Imported) -> None:
         done.added += 1
     else:
         done.changed += 1
+
+
+def _title(name: str) -> str:
+    """``1_Square_matrix_multiplication_`` -> ``Square_matrix_multiplication``: the number stands in the slug."""
+    return _NUMBER.sub("", name).strip("_") or name
 
 
 def _slug(file: ProblemFile, collection: str) -> str:

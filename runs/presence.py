@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from django.db.models import Min
-from django.utils import timezone
 
 from kernels.targets import Target
-from runs import figures
 from runs.fleet import CPU, LATER, device_queue, online_workers
-from runs.models import Job, Run
+from runs.models import Job, Run, Worker
 from runs.states import JobKind, JobState
+
+SLOTS = 12
+"""Workers listed one by one; of a larger fleet, those on this run first."""
 
 DOING = {
     JobKind.PEAKS: "measuring peaks",
@@ -27,14 +28,15 @@ DOING = {
 
 
 @dataclass(frozen=True, slots=True)
-class Busy:
-    """One worker and what it does."""
+class Slot:
+    """One worker that can serve a run. ``mine`` where it does; ``since`` is when it took what it does."""
 
     worker: str
     queue: str
+    mine: bool
     doing: str
     subject: str
-    seconds: float | None
+    since: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +51,17 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True)
 class Now:
-    """The "Now" panel of a run."""
+    """The "Now" panel of a run: a line a worker, what waits, and queues that it needs and nobody serves."""
 
-    busy: tuple[Busy, ...]
+    slots: tuple[Slot, ...]
     waiting: tuple[Waiting, ...]
-    idle: int
     missing: tuple[str, ...]
+    hidden: int = 0
+
+    @property
+    def mine(self) -> int:
+        """How many workers are on it."""
+        return sum(slot.mine for slot in self.slots)
 
 
 def subject_of(job: Job) -> str:
@@ -70,34 +77,35 @@ def worker_name(name: str) -> str:
     return name.partition("@")[0] or name
 
 
+def _slot(worker: Worker, run: Run) -> Slot:
+    name, job = worker_name(worker.name), worker.job
+    if job is None:
+        return Slot(name, worker.queue, False, "idle", "", None)
+    doing = DOING.get(JobKind(job.kind), job.kind)
+    if job.run_id == run.pk:
+        return Slot(name, worker.queue, True, doing, subject_of(job), job.claimed)
+    return Slot(name, worker.queue, False, "other work", str(job.run) if job.run_id else doing, job.claimed)
+
+
 def now_of(run: Run) -> Now:
-    """Workers that do something for this run, and what of it waits. Two queries."""
-    moment = timezone.now()
-    workers = online_workers()
-    busy = tuple(
-        Busy(
-            worker_name(worker.name), worker.queue, DOING.get(JobKind(worker.job.kind), worker.job.kind),
-            subject_of(worker.job),
-            (moment - worker.job.claimed).total_seconds() if worker.job.claimed else None,
-        )
-        for worker in workers
-        if worker.job is not None and worker.job.run_id == run.pk
-    )  # fmt: skip
-    queues = {worker.queue for worker in workers}
-    queued = (
-        Job.objects.filter(run=run, state=JobState.QUEUED)
-        .exclude(queue=LATER)
-        .values_list("queue", "created")
-    )
+    """Workers that can serve this run and what of it waits. Two queries."""
+    workers, target_queue = online_workers(), device_queue(Target(run.target))
+    served = {worker.queue for worker in workers}
+    slots = [_slot(worker, run) for worker in workers if worker.queue in (CPU, target_queue)]
+    slots += [
+        _slot(w, run) for w in workers if w.queue not in (CPU, target_queue) and w.job and w.job.run_id == run.pk
+    ]
+    queued = Job.objects.filter(run=run, state=JobState.QUEUED).exclude(queue=LATER).values_list("queue", "created")
     by_queue: dict[str, list[datetime]] = {}
     for queue, created in queued:
         by_queue.setdefault(queue, []).append(created)
     waiting = tuple(
-        Waiting(queue, len(moments), min(moments), _why(queue, queues)) for queue, moments in sorted(by_queue.items())
+        Waiting(queue, len(moments), min(moments), _why(queue, served))
+        for queue, moments in sorted(by_queue.items())
     )
-    needed = (CPU, device_queue(Target(run.target)))
-    idle = sum(worker.job_id is None and worker.queue in needed for worker in workers)
-    return Now(busy, waiting, idle, tuple(queue for queue in needed if queue not in queues))
+    missing = tuple(queue for queue in (CPU, target_queue) if queue not in served)
+    shown = tuple(sorted(slots, key=lambda slot: not slot.mine)[:SLOTS]) if len(slots) > SLOTS else tuple(slots)
+    return Now(shown, waiting, missing, len(slots) - len(shown))
 
 
 def _why(queue: str, served: set[str]) -> str:
@@ -114,12 +122,3 @@ def oldest_waiting() -> dict[str, datetime]:
         .annotate(oldest=Min("created"))
         .values_list("queue", "oldest")
     )
-
-
-def doing_words(now: Now) -> str:
-    """The panel in one line, for its head."""
-    if now.busy:
-        return figures.counted(len(now.busy), "worker") + " on it"
-    if now.missing:
-        return f"no {' and no '.join(now.missing)} worker online"
-    return "workers online"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -36,7 +37,10 @@ class Compiler(Protocol):
         """Library versions used, as ``{"cutlass": "4.2.0"}``."""
         ...
 
-    def compile(self, unit: Unit, output: Path, time_limit_s: float) -> Compilation:
+    def compile(
+        self, unit: Unit, output: Path, time_limit_s: float, cancelled: Callable[[], bool] | None = None
+    ) -> Compilation:
         """Write the shared object to ``output``; its folder is the compiler's to work in. Never raises OSError for
-        a full disk: that is an outcome."""
+        a full disk: that is an outcome. Where ``cancelled`` turns true the compiler is killed and BuildCancelled
+        raised."""
         ...

@@ -1,0 +1,330 @@
+"""gemm and bmm on the tensor cores: a CUTLASS 3.x collective with the chain as its epilogue visitor tree.
+
+What it does not do: choose knobs (the checker has filled them), pad, or copy operands that TMA cannot read; those are
+refused by name. FP32 data multiplied as f16 or bf16 is narrowed into the workspace first, in the same launch.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kernels.codegen.emission import StageCode
+from kernels.codegen.sm90a.arguments import Arguments
+from kernels.codegen.sm90a.errors import KnobWithoutCode
+from kernels.codegen.sm90a.layout import CUTLASS_TYPES, TMA_BYTES, Matrix, describe, matrix, require_tma, type_name
+from kernels.codegen.sm90a.narrow import Narrowing, plan_narrowing, write_narrow_kernel
+from kernels.codegen.sm90a.origins import Origins
+from kernels.codegen.sm90a.visitor import VisitorTree
+from kernels.codegen.sm90a.workspace import stream_k_bytes
+from kernels.codegen.sm90a.writer import SYMBOL, SourceWriter
+from kernels.dsl.ir import Stage
+from kernels.dsl.syntax import Assign
+from kernels.dtypes import DType
+
+_INCLUDES = """
+#include <cstdint>
+
+#include "cute/tensor.hpp"
+#include "cutlass/cutlass.h"
+#include "cutlass/epilogue/collective/collective_builder.hpp"
+#include "cutlass/epilogue/fusion/operations.hpp"
+#include "cutlass/epilogue/thread/activation.h"
+#include "cutlass/gemm/collective/collective_builder.hpp"
+#include "cutlass/gemm/device/gemm_universal_adapter.h"
+#include "cutlass/gemm/kernel/gemm_universal.hpp"
+#include "cutlass/gemm/kernel/tile_scheduler.hpp"
+#include "cutlass/kernel_hardware_info.h"
+"""
+_RASTER = {"auto": "Heuristic", "m": "AlongM", "n": "AlongN"}
+_NARROW_MATH = {"f16": DType.F16, "bf16": DType.BF16}
+_ACCUMULATORS = {"f32": "float", "f16": "cutlass::half_t"}
+_CONTIGUOUS_TAGS = {"row": "cutlass::layout::RowMajor", "column": "cutlass::layout::ColumnMajor"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Schedule:
+    """The knob's value with ``auto`` settled, and the CUTLASS tags that belong to it."""
+
+    name: str
+    mainloop: str
+    epilogue: str
+    scheduler: str
+
+
+def _schedule(stage: Stage) -> _Schedule:
+    name = str(stage.knobs["schedule"])
+    if name == "auto":
+        # What CUTLASS's own heuristic picks: two consumer warp groups where the tile has 64 rows for each.
+        name = "cooperative" if stage.knobs["tile"][0] >= 128 else "pingpong"
+    if name not in ("cooperative", "pingpong", "streamk"):
+        raise KnobWithoutCode(
+            stage=stage.name, knob="schedule", found=name, legal="auto, cooperative, pingpong or streamk"
+        )
+    if name == "pingpong":
+        scheduler = "cutlass::gemm::PersistentScheduler"
+        return _Schedule(name, "KernelTmaWarpSpecializedPingpong", "TmaWarpSpecialized", scheduler)
+    tag = "StreamKScheduler" if name == "streamk" else "PersistentScheduler"
+    return _Schedule(
+        name, "KernelTmaWarpSpecializedCooperative", "TmaWarpSpecializedCooperative", f"cutlass::gemm::{tag}"
+    )
+
+
+class GemmEmitter:
+    """Writes one unit. Sizes and strides are run-time arguments; everything else is in the types."""
+
+    def __init__(self, stage: Stage, source: Assign | None) -> None:
+        self.stage = stage
+        self.origins = Origins(stage, source)
+        self.out = SourceWriter()
+        self.arguments = Arguments()
+        self.batched = stage.op == "bmm"
+        self.schedule = _schedule(stage)
+        self.narrow_to = _NARROW_MATH.get(str(stage.attributes.get("math", stage.knobs["math"])))
+        self.operands = tuple(matrix(stage.name, value) for value in stage.operands[:2])
+        self.narrowings = self._plan_narrowings()
+        self._declare_arguments()
+        self.tree = VisitorTree(stage, self.arguments, self.batched)
+        self._check_alignment()
+        self.workspace_bytes = self._plan_workspace()
+
+    def emit(self) -> StageCode:
+        """The unit and how to call it."""
+        self._write_head()
+        self._write_types()
+        self._write_function()
+        return StageCode(
+            unit=self.out.unit(self.stage.op, self.stage.name),
+            pointers=tuple(self.arguments.pointers.values()),
+            sizes=tuple(self.arguments.sizes.values()),
+            workspace_bytes=self.workspace_bytes,
+        )
+
+    def _plan_narrowings(self) -> tuple[Narrowing | None, Narrowing | None]:
+        first, second = self.operands
+        a = plan_narrowing(first, self.narrow_to, 0)
+        b = plan_narrowing(second, self.narrow_to, a.end if a else 0)
+        return a, b
+
+    def _declare_arguments(self) -> None:
+        m, k = self.stage.operands[0].shape[-2:]
+        n = self.stage.operands[1].shape[-1]
+        for parameter, value in zip("ab", self.stage.operands, strict=False):
+            self.arguments.pointer(parameter, value.name)
+        for name, extent in (("m", m), ("n", n), ("k", k)):
+            self.arguments.size(name, extent)
+        if self.batched:
+            self.arguments.size("batch", self.stage.result.shape[0])
+        for parameter, operand in zip("ab", self.operands, strict=True):
+            self.arguments.size(f"ld_{parameter}", operand.leading)
+            if self.batched:
+                self.arguments.size(f"batch_{parameter}", operand.batch)
+
+    def _check_alignment(self) -> None:
+        for operand, narrowing in zip(self.operands, self.narrowings, strict=True):
+            if narrowing is None:
+                pitches = (operand.leading, operand.batch)
+                require_tma(self.stage.name, operand.value, operand.contiguous_extent, pitches)
+            else:
+                require_tma(self.stage.name, narrowing.as_value(), operand.contiguous_extent, ())
+        result = self.stage.result
+        require_tma(self.stage.name, result, result.shape[-1], ())
+
+    def _plan_workspace(self) -> int:
+        narrowed = max((narrowing.end for narrowing in self.narrowings if narrowing), default=0)
+        for parameter, narrowing in zip("ab", self.narrowings, strict=True):
+            if narrowing is not None:
+                self.arguments.size(f"offset_{parameter}", narrowing.start)
+        scheduler = stream_k_bytes(self.stage) if self.schedule.name == "streamk" else 0
+        if scheduler:
+            self.arguments.size("offset_scratch", narrowed)
+            self.arguments.size("workspace_bytes", narrowed + scheduler)
+        return narrowed + scheduler
+
+    def _write_head(self) -> None:
+        stage, out = self.stage, self.out
+        chain = "".join(f" >> {step.text}" for step in stage.chain)
+        names = ", ".join(value.name for value in stage.operands[:2])
+        out.line("", f"{stage.name} = {stage.op}({names}){chain}, sm_90a", self.origins.call)
+        out.lines(_INCLUDES)
+        out.line()
+        out.line(f"namespace {SYMBOL}_types {{")
+        out.lines("using namespace cute;\nnamespace fusion = cutlass::epilogue::fusion;\n")
+        out.line("constexpr auto Round = cutlass::FloatRoundStyle::round_to_nearest;")
+        out.line()
+
+    def _write_types(self) -> None:
+        knobs, out, origins = self.stage.knobs, self.out, self.origins
+        tile, cluster = list(knobs["tile"]), list(knobs["cluster"])
+        accumulator = _ACCUMULATORS[str(knobs["acc"])]
+        out.line(f"using Tile = Shape<{_shape(tile)}>;", origins.note("tile"), origins.knob("tile"))
+        out.line(
+            f"using Cluster = Shape<{_shape([*cluster, 1])}>;", origins.note("cluster"), origins.knob("cluster")
+        )
+        out.line(f"using Accumulator = {accumulator};", origins.note("acc"), origins.knob("acc"))
+        out.line()
+        self.tree.write_functors(out)
+        if self.narrow_to is not None and any(self.narrowings):
+            write_narrow_kernel(out)
+        self.tree.write_types(out)
+        out.line()
+        self._write_epilogue()
+        self._write_mainloop()
+        self._write_kernel()
+
+    def _write_epilogue(self) -> None:
+        stage, out, origins, source = self.stage, self.out, self.origins, self.tree.source
+        result = type_name(stage.name, stage.result, CUTLASS_TYPES, "a gemm's result")
+        lanes = TMA_BYTES // stage.result.dtype.bytes
+        out.line("using Epilogue = typename cutlass::epilogue::collective::CollectiveBuilder<")
+        out.line("    cutlass::arch::Sm90, cutlass::arch::OpClassTensorOp, Tile, Cluster,")
+        out.line("    cutlass::epilogue::collective::EpilogueTileAuto, Accumulator, float,")
+        if source is None:
+            out.line(f"    void, cutlass::layout::RowMajor, {lanes},", "no C: it is never read")
+        else:
+            lanes_c = TMA_BYTES // source.value.dtype.bytes
+            out.line(f"    {source.element}, cutlass::layout::RowMajor, {lanes_c},", f"C = {source.value.name}")
+        out.line(f"    {result}, cutlass::layout::RowMajor, {lanes},", origins.note("out"), origins.knob("out"))
+        note, mu = origins.note("schedule"), origins.knob("schedule")
+        out.line(f"    cutlass::epilogue::{self.schedule.epilogue}, {self.tree.root}>::CollectiveOp;", note, mu)
+        out.line()
+
+    def _write_mainloop(self) -> None:
+        stages, out, origins = int(self.stage.knobs["stages"]), self.out, self.origins
+        out.line("using Mainloop = typename cutlass::gemm::collective::CollectiveBuilder<")
+        out.line("    cutlass::arch::Sm90, cutlass::arch::OpClassTensorOp,")
+        for index, operand in enumerate(self.operands):
+            narrowing = self.narrowings[index]
+            value = narrowing.as_value() if narrowing else operand.value
+            element = type_name(self.stage.name, value, CUTLASS_TYPES, "the tensor cores")
+            note = describe(operand.value) + self._math_note(operand, narrowing)
+            tag = f"{_CONTIGUOUS_TAGS[operand.major]}, {TMA_BYTES // value.dtype.bytes},"
+            out.line(f"    {element}, {tag}", note, origins.operand(index))
+        out.line("    Accumulator, Tile, Cluster,")
+        note, mu = origins.note("stages"), origins.knob("stages")
+        if stages:
+            out.line(f"    cutlass::gemm::collective::StageCount<{stages}>,", note, mu)
+        else:
+            out.line("    cutlass::gemm::collective::StageCountAutoCarveout<", note, mu)
+            out.line("        static_cast<int>(sizeof(typename Epilogue::SharedStorage))>,", mu=mu)
+        note, mu = origins.note("schedule"), origins.knob("schedule")
+        out.line(f"    cutlass::gemm::{self.schedule.mainloop}>::CollectiveOp;", note, mu)
+        out.line()
+
+    def _math_note(self, operand: Matrix, narrowing: Narrowing | None) -> str:
+        if narrowing is not None:
+            return f", narrowed to {narrowing.dtype.value}"
+        return ", read as tf32" if operand.value.dtype is DType.F32 else ""
+
+    def _write_kernel(self) -> None:
+        out, origins = self.out, self.origins
+        out.line("using Kernel = cutlass::gemm::kernel::GemmUniversal<")
+        out.line("    Shape<int, int, int, int>, Mainloop, Epilogue,")
+        out.line(f"    {self.schedule.scheduler}>;", origins.note("schedule"), origins.knob("schedule"))
+        out.line("using Gemm = cutlass::gemm::device::GemmUniversalAdapter<Kernel>;")
+        out.line()
+        out.lines("""
+// The number of SMs of the current device; asked for once a device.
+inline int multiprocessors(int device) {
+  static int known[64] = {};
+  if (device < 0 || device >= 64) { return cutlass::KernelHardwareInfo::query_device_multiprocessor_count(device); }
+  if (known[device] == 0) {
+    known[device] = cutlass::KernelHardwareInfo::query_device_multiprocessor_count(device);
+  }
+  return known[device];
+}""")
+        out.line(f"}}  // namespace {SYMBOL}_types")
+        out.line()
+
+    def _write_function(self) -> None:
+        out, origins = self.out, self.origins
+        out.line("", "Returns 0, 1 (cannot implement), 2 (initialisation), 3 (launch) or 4 (workspace too small).")
+        head = self.arguments.signature()
+        for index, row in enumerate(head):
+            note = self.arguments.values_note(self.stage.result.name) if index == 1 else ""
+            out.line(row, note, origins.call if index == 1 else None)
+        out.line(f"  using namespace {SYMBOL}_types;")
+        out.line("  cudaStream_t on = static_cast<cudaStream_t>(stream);")
+        for parameter, narrowing in zip("ab", self.narrowings, strict=True):
+            if narrowing is not None:
+                narrowing.write_launch(out, parameter, self.batched)
+        tree_arguments = self.tree.write_arguments(out)
+        self._write_problem(tree_arguments)
+        self._write_scheduling()
+        self._write_run()
+
+    def _write_problem(self, tree_arguments: str) -> None:
+        out, source = self.out, self.tree.source
+        batch = "batch" if self.batched else "1"
+        mode = "kBatched" if self.batched else "kGemm"
+        out.lines("  cutlass::KernelHardwareInfo hardware;\n  cudaGetDevice(&hardware.device_id);")
+        out.line("  hardware.sm_count = multiprocessors(hardware.device_id);")
+        out.line("  typename Gemm::Arguments arguments{")
+        out.line(f"      cutlass::gemm::GemmUniversalMode::{mode},")
+        out.line(f"      {{int(m), int(n), int(k), int({batch})}},")
+        first, second = (self._operand_arguments(index) for index in range(2))
+        out.line(f"      {{{first},")
+        out.line(f"       {second}}},")
+        result = CUTLASS_TYPES[self.stage.result.dtype]
+        output = f"static_cast<{result}*>(y), {{n, _1{{}}, m * n}}"
+        if source is None:
+            out.line(f"      {{{tree_arguments}, nullptr, {{n, _1{{}}, m * n}}, {output}}},")
+        else:
+            pointer = f"static_cast<{source.element} const*>({source.parameter})"
+            strides = f"{{{source.leading}, _1{{}}, {source.batch}}}"
+            out.line(f"      {{{tree_arguments}, {pointer}, {strides},", f"C = {source.value.name}")
+            out.line(f"       {output}}},")
+        out.line("      hardware};")
+
+    def _operand_arguments(self, index: int) -> str:
+        parameter, operand, narrowing = "ab"[index], self.operands[index], self.narrowings[index]
+        value = narrowing.as_value() if narrowing else operand.value
+        batch = f"batch_{parameter}" if self.batched else "int64_t(0)"
+        pointer, leading = parameter, f"ld_{parameter}"
+        if narrowing is not None:
+            pointer, leading, batch = f"narrow_{parameter}", f"narrow_ld_{parameter}", f"narrow_batch_{parameter}"
+        # CUTLASS's strides are (M, K, L) of A and (N, K, L) of B: K-major is the row-major A, the column-major B.
+        k_major = (operand.major == "row") == (index == 0)
+        pair = f"{leading}, _1{{}}" if k_major else f"_1{{}}, {leading}"
+        return f"static_cast<{CUTLASS_TYPES[value.dtype]} const*>({pointer}), {{{pair}, {batch}}}"
+
+    def _write_scheduling(self) -> None:
+        knobs, out, origins = self.stage.knobs, self.out, self.origins
+        raster, swizzle = str(knobs["raster"]), int(knobs["swizzle"])
+        if raster not in _RASTER:
+            raise KnobWithoutCode(stage=self.stage.name, knob="raster", found=raster, legal="auto, m or n")
+        if raster != "auto":
+            tag = f"cutlass::gemm::kernel::detail::RasterOrderOptions::{_RASTER[raster]}"
+            out.line("  arguments.scheduler.raster_order =", origins.note("raster"), origins.knob("raster"))
+            out.line(f"      {tag};", mu=origins.knob("raster"))
+        if swizzle:
+            out.line(
+                f"  arguments.scheduler.max_swizzle_size = {swizzle};",
+                origins.note("swizzle"),
+                origins.knob("swizzle"),
+            )
+
+    def _write_run(self) -> None:
+        out = self.out
+        out.lines("""
+  if (Gemm::can_implement(arguments) != cutlass::Status::kSuccess) { return 1; }""")
+        if self.schedule.name == "streamk":
+            out.lines("""
+  void* scratch = static_cast<char*>(workspace) + offset_scratch;
+  if (int64_t(Gemm::get_workspace_size(arguments)) > workspace_bytes - offset_scratch) { return 4; }""")
+        else:
+            out.line("  void* scratch = nullptr;", "this scheduler needs no workspace")
+        out.lines("""
+  Gemm gemm;
+  if (gemm.initialize(arguments, scratch, on) != cutlass::Status::kSuccess) { return 2; }
+  return gemm.run(on) == cutlass::Status::kSuccess ? 0 : 3;
+}""")
+
+
+def _shape(extents: list[int]) -> str:
+    known = {*range(1, 11), 12, 16, *range(24, 257, 8), 512}
+    return ", ".join(f"_{extent}" if extent in known else f"Int<{extent}>" for extent in extents)
+
+
+def emit_gemm(stage: Stage, source: Assign | None) -> StageCode:
+    """Tensor-core code of a gemm or bmm stage; raises the errors of ``codegen`` and ``sm90a``."""
+    return GemmEmitter(stage, source).emit()

@@ -1,0 +1,201 @@
+"""The chain of a gemm as a CUTLASS epilogue visitor tree (Sm90EVT).
+
+Each link is one node. ``add``, ``sub``, ``mul`` and ``div`` of the accumulator and one tensor use CUTLASS's functors;
+any other link becomes a functor of its own, emitted into the unit. A tensor is loaded by the node that fits its
+strides: a scalar, a row (bias), a column, the source C (the first full tensor that TMA can read), or element by
+element.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from kernels.codegen.sm90a.arguments import Arguments
+from kernels.codegen.sm90a.expression import INFIX, functions, loads, text
+from kernels.codegen.sm90a.functions import FUNCTIONS, definitions
+from kernels.codegen.sm90a.layout import CUTLASS_TYPES, TMA_BYTES, describe, misalignment, type_name
+from kernels.codegen.sm90a.writer import SourceWriter
+from kernels.dsl.ir import Acc, Apply, ChainStep, Load, Stage, Value
+
+_FUNCTORS = {"add": "plus", "sub": "minus", "mul": "multiplies", "div": "divides"}
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """A load: its node's C++ type, and the initialiser of the node's Arguments."""
+
+    value: Value
+    node: str
+    initialiser: str
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The tensor that the epilogue reads through TMA as C."""
+
+    value: Value
+    element: str
+    parameter: str
+    leading: str
+    batch: str
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """One link of the chain: the name of its C++ type, its functor's name, and its loads."""
+
+    name: str
+    functor: str
+    own: bool
+    leaves: tuple[Leaf, ...]
+    step: ChainStep
+
+
+class VisitorTree:
+    """Plans the tree of one stage, then writes its types and its arguments."""
+
+    def __init__(self, stage: Stage, arguments: Arguments, batched: bool) -> None:
+        self._stage = stage
+        self._arguments = arguments
+        self._batched = batched
+        self._leaves: dict[str, Leaf] = {}
+        self.source: Source | None = None
+        self.links = tuple(self._link(index, step) for index, step in enumerate(stage.chain))
+
+    @property
+    def root(self) -> str:
+        """The C++ type of the whole tree."""
+        return self.links[-1].name if self.links else "Store"
+
+    def _link(self, index: int, step: ChainStep) -> Link:
+        word = re.match(r"\w*", step.text)
+        stem = "".join(part.capitalize() for part in (word.group() if word else "").split("_")) or "Link"
+        leaves = tuple(self._leaf(value) for value in loads(step.expr))
+        functor = self._plain_functor(step)
+        return Link(
+            name=f"{stem}{index}",
+            functor=functor or f"{stem}{index}Of",
+            own=functor is None,
+            leaves=leaves,
+            step=step,
+        )
+
+    def _plain_functor(self, step: ChainStep) -> str | None:
+        expr = step.expr
+        if not isinstance(expr, Apply) or expr.function not in INFIX or len(expr.args) != 2:
+            return None
+        if isinstance(expr.args[0], Acc) and isinstance(expr.args[1], Load):
+            return f"cutlass::{_FUNCTORS[expr.function]}"
+        return None
+
+    def _leaf(self, value: Value) -> Leaf:
+        if value.name not in self._leaves:
+            self._leaves[value.name] = self._new_leaf(value, len(self._leaves))
+        return self._leaves[value.name]
+
+    def _new_leaf(self, value: Value, index: int) -> Leaf:
+        element = type_name(self._stage.name, value, CUTLASS_TYPES, "a fused link of a gemm")
+        parameter = self._arguments.pointer(f"t{index}", value.name)
+        pointer = f"static_cast<{element} const*>({parameter})"
+        row, column = value.strides[-2:]
+        batch = value.strides[0] if self._batched else 0
+        per_batch = self._arguments.size(f"batch_{parameter}", batch) if batch else None
+        if row == 0 and column == 0:
+            stride = f"Stride<_0, _0, {'int64_t' if per_batch else '_0'}>"
+            filled = f"{{{{}}, {{{pointer}}}, {{{{_0{{}}, _0{{}}, {per_batch or '_0{}'}}}}}}}"
+            return Leaf(value, f"fusion::Sm90ScalarBroadcast<{element}, {stride}>", filled)
+        if row == 0 and column == 1:
+            return self._vector(value, element, pointer, "Row", "_0, _1", per_batch)
+        if row == 1 and column == 0:
+            return self._vector(value, element, pointer, "Col", "_1, _0", per_batch)
+        return self._full(value, element, parameter, pointer, per_batch)
+
+    def _vector(
+        self, value: Value, element: str, pointer: str, kind: str, fixed: str, per_batch: str | None
+    ) -> Leaf:
+        stride = f"Stride<{fixed}, {'int64_t' if per_batch else '_0'}>"
+        filled = f"{{{pointer}, {element}(0), {{{fixed.replace(',', '{},')}{{}}, {per_batch or '_0{}'}}}}}"
+        return Leaf(value, f"fusion::Sm90{kind}Broadcast<0, Tile, {element}, float, {stride}>", filled)
+
+    def _full(self, value: Value, element: str, parameter: str, pointer: str, per_batch: str | None) -> Leaf:
+        row, column = value.strides[-2:]
+        batch = value.strides[0] if self._batched else 0
+        row_size = self._arguments.size(f"ld_{parameter}", row)
+        aligned = column == 1 and misalignment(value, value.shape[-1], (row, batch)) is None
+        if aligned and self.source is None:
+            self.source = Source(value, element, parameter, row_size, per_batch or "int64_t(0)")
+            return Leaf(value, f"fusion::Sm90SrcFetch<{element}>", "{}")
+        if aligned:
+            stride, alignment = "Stride<int64_t, _1, int64_t>", TMA_BYTES // value.dtype.bytes
+            strides = f"{row_size}, _1{{}}, {per_batch or 'int64_t(0)'}"
+        else:
+            column_size = self._arguments.size(f"step_{parameter}", column)
+            stride, alignment = "Stride<int64_t, int64_t, int64_t>", 1
+            strides = f"{row_size}, {column_size}, {per_batch or 'int64_t(0)'}"
+        node = f"fusion::Sm90AuxLoad<0, void, {element}, {stride}, void, void, {alignment}, false>"
+        return Leaf(value, node, f"{{{pointer}, {element}(0), {{{strides}}}}}")
+
+    def write_functors(self, out: SourceWriter) -> None:
+        """The functions and functors that the links need, if any."""
+        called: set[str] = set()
+        for link in self.links:
+            if link.own:
+                called |= functions(link.step.expr)
+        body = definitions(called & set(FUNCTIONS))
+        if body:
+            out.lines(body)
+            out.line()
+        for link in self.links:
+            if link.own:
+                self._write_functor(out, link)
+
+    def _write_functor(self, out: SourceWriter, link: Link) -> None:
+        names = [f"v{index}" for index in range(len(link.leaves))]
+        by_value = {leaf.value.name: name for leaf, name in zip(link.leaves, names, strict=True)}
+        value = text(link.step.expr, by_value, "float", self._stage.name)
+        mu = link.step.span.line
+        scalars = ", ".join(f"float {name}" for name in ["acc", *names])
+        arrays = ", ".join(f"Lanes const& {name}" for name in ["acc", *names])
+        lanes = ", ".join(f"{name}[i]" for name in ["acc", *names])
+        out.line("template <class T>")
+        out.line(f"struct {link.functor} {{", f">> {link.step.text}", mu)
+        out.line(f"  CUTLASS_DEVICE float operator()({scalars}) const {{")
+        out.line(f"    return {value};", mu=mu)
+        out.lines("  }\n};\ntemplate <int N>")
+        out.line(f"struct {link.functor}<cutlass::Array<float, N>> {{")
+        out.line("  using Lanes = cutlass::Array<float, N>;")
+        out.line(f"  CUTLASS_DEVICE Lanes operator()({arrays}) const {{")
+        out.lines("    Lanes y;\n    CUTLASS_PRAGMA_UNROLL")
+        out.line(f"    for (int i = 0; i < N; ++i) {{ y[i] = {link.functor}<float>{{}}({lanes}); }}")
+        out.lines("    return y;\n  }\n};")
+        out.line()
+
+    def write_types(self, out: SourceWriter) -> None:
+        """One alias a link, innermost first; the last names the tree."""
+        if not self.links:
+            out.line("using Store = fusion::Sm90EVT<", "no chain: the accumulator as it is")
+            out.line("    fusion::Sm90Compute<cutlass::epilogue::thread::Identity, Accumulator, float, Round>,")
+            out.line("    fusion::Sm90AccFetch>;")
+        previous = "fusion::Sm90AccFetch"
+        for link in self.links:
+            mu = link.step.span.line
+            element = "Accumulator" if link is self.links[-1] else "float"
+            out.line(f"using {link.name} = fusion::Sm90EVT<", f">> {link.step.text}", mu)
+            out.line(f"    fusion::Sm90Compute<{link.functor}, {element}, float, Round>,", mu=mu)
+            out.line(f"    {previous}{',' if link.leaves else '>;'}", mu=mu)
+            for leaf in link.leaves:
+                end = ">;" if leaf is link.leaves[-1] else ","
+                out.line(f"    {leaf.node}{end}", describe(leaf.value), mu)
+            previous = link.name
+
+    def write_arguments(self, out: SourceWriter) -> str:
+        """Variables with each node's arguments; gives the name of the tree's, or ``{}`` without a chain."""
+        previous = "{}"
+        for link in self.links:
+            name = f"{link.name.lower()}_arguments"
+            parts = [previous, *(leaf.initialiser for leaf in link.leaves), "{}"]
+            out.line(f"  typename {link.name}::Arguments {name}{{", f">> {link.step.text}", link.step.span.line)
+            out.line(f"      {', '.join(parts)}}};", mu=link.step.span.line)
+            previous = name
+        return previous

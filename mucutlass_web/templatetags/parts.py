@@ -1,0 +1,159 @@
+"""Small parts that pages share: signs, words with a state, strips, and what the navigation shows as current."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import template
+from django.forms import Form
+from django.http import HttpRequest
+from django.template.context import Context
+from django.utils.html import format_html
+from django.utils.safestring import SafeString, mark_safe
+
+from kernels.harness.evaluation import Outcome
+from runs import words as run_words
+from runs.models import Attempt, Run
+
+register = template.Library()
+
+SECTIONS = (
+    ("runs-list", "Runs", "/runs/"),
+    ("problems-list", "Problems", "/problems/"),
+    ("fleet", "Fleet", "/fleet/"),
+)
+
+
+@register.simple_tag
+def icon(name: str) -> SafeString:
+    """A sign of the sprite; words carry its meaning for screen readers."""
+    return format_html('<svg class="i" aria-hidden="true"><use href="#i-{}"/></svg>', name)
+
+
+@register.simple_tag
+def tag(word: run_words.Word, boxed: bool = False, strong: bool = False) -> SafeString:
+    """A word with its sign."""
+    text = format_html("<b>{}</b>", word.text) if strong else format_html("{}", word.text)
+    classes = " ".join(part for part in ("tag", "box" if boxed else "", word.tone) if part)
+    return format_html('<span class="{}">{}{}</span>', classes, icon(word.icon), text)
+
+
+@register.filter
+def run_word(run: Run) -> run_words.Word:
+    """A run's state in words."""
+    return run_words.of_run(run)
+
+
+@register.filter
+def attempt_word(attempt: Attempt) -> run_words.Word:
+    """An attempt's outcome or state in words."""
+    return run_words.of_attempt(attempt)
+
+
+@register.filter
+def outcome_word(outcome: str) -> run_words.Word:
+    """An outcome in words."""
+    return run_words.of_outcome(outcome)
+
+
+@register.filter
+def why_no_time(attempt: Attempt) -> str:
+    """Why an attempt has no time."""
+    return run_words.why_no_time(attempt)
+
+
+@register.filter
+def own_speedup(attempt: Attempt) -> float | None:
+    """Eager over the attempt, both from the same call."""
+    return attempt.eager_s / attempt.time_s if attempt.eager_s and attempt.time_s else None
+
+
+@register.filter
+def label_of(form: Form, name: str) -> str:
+    """A field's label as it stands in a sentence."""
+    label = str(form.fields[name].label)
+    return label[0].lower() + label[1:]
+
+
+@register.filter
+def reason_of(attempt: Attempt) -> str:
+    """What went wrong, or why it should have helped."""
+    lines = attempt.detail.splitlines() if attempt.outcome != Outcome.PASSED else []
+    return (lines[0] if lines else attempt.hypothesis)[:240]
+
+
+@register.filter
+def line_of(attempt: Attempt) -> str:
+    """An attempt in one line: what went wrong, else what was changed and why."""
+    if attempt.outcome != Outcome.PASSED and attempt.detail:
+        return attempt.detail.splitlines()[0][:240]
+    return ": ".join(part for part in (attempt.change, attempt.hypothesis) if part)[:240]
+
+
+@register.filter
+def passed(outcome: str) -> bool:
+    """Whether an outcome is a pass."""
+    return outcome == Outcome.PASSED
+
+
+@register.filter
+def controller_name(name: str) -> str:
+    """A controller as people call it."""
+    return run_words.CONTROLLERS.get(name, name)
+
+
+@register.filter
+def lookup(mapping: dict[str, Any], key: str) -> Any:
+    """A dictionary's value."""
+    return mapping.get(key)
+
+
+@register.filter
+def shape(extents: Any) -> str:
+    """[1024, 8192]."""
+    return f"[{', '.join(str(extent) for extent in extents)}]"
+
+
+@register.filter
+def html_line(line: str) -> SafeString:
+    """A line that ``kernels.highlight`` has escaped already; an empty one keeps its height."""
+    return mark_safe(line or "&#8203;")
+
+
+@register.inclusion_tag("parts/strip.html")
+def gap_strip(strip: dict[str, Any] | None, reason: str = "not bounded yet") -> dict[str, Any]:
+    """A row's gap strip."""
+    return {"s": strip, "reason": reason}
+
+
+@register.inclusion_tag("parts/strip_head.html")
+def strip_axis(head: dict[str, Any]) -> dict[str, Any]:
+    """The axis over a column of strips."""
+    return {"s": head}
+
+
+@register.inclusion_tag("parts/spark.html")
+def sparkline(spark: dict[str, Any] | None) -> dict[str, Any]:
+    """A row's best-so-far line."""
+    return {"s": spark}
+
+
+@register.inclusion_tag("parts/nav.html", takes_context=True)
+def main_nav(context: Context) -> dict[str, Any]:
+    """The sections that exist, with the current one marked."""
+    request: HttpRequest | None = context.get("request")
+    path = request.path if request is not None else ""
+    return {"sections": [(name, title, path.startswith(prefix)) for name, title, prefix in SECTIONS]}
+
+
+@register.simple_tag(takes_context=True)
+def with_query(context: Context, **changes: Any) -> str:
+    """This page's address with some parameters changed; an empty value takes one away, and pages start anew."""
+    query = context["request"].GET.copy()
+    if "page" not in changes:
+        query.pop("page", None)
+    for name, value in changes.items():
+        query.pop(name, None)
+        if value not in (None, ""):
+            query[name] = str(value)
+    return f"?{query.urlencode()}" if query else "?"

@@ -1,0 +1,309 @@
+"""What the run page shows, put together from rows in a fixed number of queries whatever the run's size.
+
+Ratios are multiples of the run's own steering bound. A problem without a passing kernel counts as its baseline.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections import Counter
+from dataclasses import dataclass, field
+from datetime import timedelta
+from functools import cached_property
+from typing import Any
+
+from django.db.models import DurationField, F, Sum
+from django.utils import timezone
+
+from kernels.harness.evaluation import Outcome
+from runs import figures, words
+from runs.charts.spark import spark
+from runs.charts.strip import strip
+from runs.models import Attempt, Job, Run, Trajectory
+from runs.states import FINAL, AttemptState, JobKind, JobState
+
+DEFAULT_EPSILON = 0.25
+_ENDED = (AttemptState.DONE, AttemptState.LOST, AttemptState.CANCELLED)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One attempt as the board needs it: no text, few columns. ``time_s`` is None unless it passed."""
+
+    number: int
+    state: str
+    outcome: str
+    time_s: float | None
+
+    @property
+    def ended(self) -> bool:
+        """Whether it has come to its end."""
+        return self.state in _ENDED
+
+
+@dataclass(slots=True)
+class Row:
+    """One problem of a run."""
+
+    trajectory: Trajectory
+    epsilon: float
+    budget: int
+    steps: list[Step] = field(default_factory=list)
+
+    @property
+    def gap(self) -> float | None:
+        """Best over SOL."""
+        return self.trajectory.gap
+
+    @property
+    def eager_gap(self) -> float | None:
+        """Torch eager over SOL."""
+        if not self.trajectory.eager_s or not self.trajectory.sol_s:
+            return None
+        return self.trajectory.eager_s / self.trajectory.sol_s
+
+    @property
+    def counted_gap(self) -> float | None:
+        """What the geomean takes: the gap, or eager's where no kernel passed; None where neither is known."""
+        return self.gap if self.gap is not None else self.eager_gap
+
+    @property
+    def near(self) -> bool:
+        """Whether it is within the run's epsilon of SOL."""
+        return self.gap is not None and self.gap <= 1 + self.epsilon
+
+    @property
+    def open(self) -> bool:
+        """Whether work on it goes on."""
+        return self.trajectory.state not in FINAL
+
+    @property
+    def under_way(self) -> str | None:
+        """The state of the attempt that has not ended."""
+        return next((step.state for step in self.steps if not step.ended), None)
+
+    @property
+    def ended(self) -> list[Step]:
+        """Its attempts that came to an end."""
+        return [step for step in self.steps if step.ended]
+
+    @property
+    def word(self) -> words.Word:
+        """Its state."""
+        return words.of_trajectory(self.trajectory, self.under_way)
+
+    @property
+    def best_after(self) -> list[float | None]:
+        """Best over SOL after each attempt that ended."""
+        found: list[float | None] = []
+        best: float | None = None
+        for step in self.ended:
+            if step.time_s is not None and self.trajectory.sol_s:
+                ratio = step.time_s / self.trajectory.sol_s
+                best = ratio if best is None else min(best, ratio)
+            found.append(best)
+        return found
+
+    @property
+    def strip(self) -> dict[str, Any] | None:
+        """Its gap strip."""
+        return strip(self.trajectory.sol_s, self.trajectory.best_s, self.trajectory.eager_s)
+
+    @property
+    def spark(self) -> dict[str, Any] | None:
+        """Its sparkline."""
+        return spark(self.best_after, self.budget, self.eager_gap)
+
+    @property
+    def commonest(self) -> tuple[str, str, int, int] | None:
+        """Where nothing passed: the commonest outcome, its word, its count, and of how many."""
+        ended = [step.outcome for step in self.steps if step.ended and step.outcome]
+        if not ended or Outcome.PASSED in ended:
+            return None
+        outcome, count = Counter(ended).most_common(1)[0]
+        return outcome, words.of_outcome(outcome).text, count, len(ended)
+
+    @property
+    def why_none(self) -> str:
+        """Why there is no best time."""
+        if self.trajectory.error or self.trajectory.state == "failed":
+            return "failed before a kernel passed"
+        return "no passing kernel yet" if self.open else "no passing kernel"
+
+    @property
+    def digest(self) -> str:
+        """Four digits that change whenever anything that its row shows does."""
+        t = self.trajectory
+        shown = (
+            t.state,
+            t.finish_reason,
+            t.best_s,
+            t.eager_s,
+            t.sol_s,
+            len(self.steps),
+            self.under_way,
+            len(self.ended),
+        )
+        return f"{zlib.crc32(repr(shown).encode()) & 0xFFFF:04x}"
+
+    @property
+    def order(self) -> tuple[bool, float]:
+        """Most headroom first; what is not known last."""
+        gap = self.counted_gap
+        return (gap is None, -(gap or 0))
+
+
+@dataclass
+class Board:
+    """One run with its problems."""
+
+    run: Run
+    rows: list[Row]
+
+    @property
+    def epsilon(self) -> float:
+        """The run's own epsilon, or the usual one where its stop rule is off."""
+        return self.run.epsilon if self.run.epsilon is not None else DEFAULT_EPSILON
+
+    @property
+    def final(self) -> bool:
+        """Whether the run has ended."""
+        return self.run.state in FINAL
+
+    @cached_property
+    def counted(self) -> list[Row]:
+        """Rows that the geomeans hold: their bound and either their best or eager is known."""
+        return [row for row in self.rows if row.counted_gap is not None]
+
+    @property
+    def gap(self) -> float | None:
+        """Geomean of best over SOL; None until a kernel passed."""
+        if not any(row.gap is not None for row in self.counted):
+            return None
+        return figures.geomean([row.counted_gap or 1.0 for row in self.counted])
+
+    @property
+    def eager_gap(self) -> float | None:
+        """Geomean of eager over SOL."""
+        return figures.geomean([row.eager_gap for row in self.rows if row.eager_gap is not None])
+
+    @property
+    def speedup(self) -> float | None:
+        """Geomean of eager over best; a problem without a passing kernel counts as 1."""
+        if self.gap is None:
+            return None
+        return figures.geomean([row.trajectory.speedup or 1.0 for row in self.counted if row.eager_gap is not None])
+
+    @property
+    def without_kernel(self) -> int:
+        """Problems in the geomeans that count as their baseline."""
+        return sum(row.gap is None for row in self.counted)
+
+    @property
+    def near(self) -> int:
+        """Problems within epsilon of SOL."""
+        return sum(row.near for row in self.rows)
+
+    @property
+    def open(self) -> int:
+        """Problems on which work goes on."""
+        return sum(row.open for row in self.rows)
+
+    @cached_property
+    def ended(self) -> int:
+        """Attempts that came to an end."""
+        return sum(len(row.ended) for row in self.rows)
+
+    @property
+    def budget(self) -> int:
+        """Attempts at most."""
+        return self.run.attempts * len(self.rows)
+
+    @cached_property
+    def passed(self) -> int:
+        """Attempts that passed."""
+        return sum(step.outcome == Outcome.PASSED for row in self.rows for step in row.steps)
+
+    @property
+    def failed(self) -> int:
+        """Attempts that ended otherwise."""
+        return self.ended - self.passed
+
+    @property
+    def settled(self) -> int:
+        """Problems that have ended."""
+        return len(self.rows) - self.open
+
+    @property
+    def settled_share(self) -> float:
+        """Problems ended of all, 0 to 1."""
+        return self.settled / len(self.rows) if self.rows else 0.0
+
+    @property
+    def device(self) -> str:
+        """Where it is measured; empty until a problem was prepared."""
+        return next((row.trajectory.device for row in self.rows if row.trajectory.device), "")
+
+    @property
+    def share(self) -> float:
+        """Attempts ended of attempts at most, 0 to 1."""
+        return min(1.0, self.ended / self.budget) if self.budget else 0.0
+
+    @property
+    def seconds(self) -> float | None:
+        """How long it ran, or has been running; None before it started."""
+        if self.run.started is None:
+            return None
+        return ((self.run.finished or timezone.now()) - self.run.started).total_seconds()
+
+
+def board(run: Run) -> Board:
+    """The run's problems, most headroom first. Two queries."""
+    trajectories = (
+        Trajectory.objects.filter(run=run)
+        .select_related("problem", "best")
+        .only(
+            "run_id", "state", "finish_reason", "words", "error", "sol_s", "floor_s", "bound_class", "device", "size",
+            "eager_s", "best_s", "attempts_done", "problem__slug", "problem__name", "best__number",
+        )
+    )  # fmt: skip
+    epsilon = run.epsilon if run.epsilon is not None else DEFAULT_EPSILON
+    rows = {t.pk: Row(t, epsilon, run.attempts) for t in trajectories}
+    steps = Attempt.objects.filter(trajectory__run=run).order_by("trajectory_id", "number")
+    for key, number, state, outcome, time_s in steps.values_list(
+        "trajectory_id", "number", "state", "outcome", "time_s"
+    ):
+        if key in rows:
+            rows[key].steps.append(Step(number, state, outcome, time_s))
+    return Board(run, sorted(rows.values(), key=lambda row: (*row.order, row.trajectory.pk)))
+
+
+@dataclass(frozen=True, slots=True)
+class TimeSplit:
+    """Shares of the time that jobs of a run took, 0 to 1 each."""
+
+    build: float
+    evaluate: float
+    other: float
+
+    @property
+    def both(self) -> float:
+        """Where the second part of the bar ends."""
+        return self.build + self.evaluate
+
+
+def time_split(run: Run) -> TimeSplit | None:
+    """How the run's work divides, from each job's claim to its end; None before any job ended. One query."""
+    taken: dict[str, timedelta] = dict(
+        Job.objects.filter(run=run, state=JobState.DONE, claimed__isnull=False, finished__isnull=False)
+        .values_list("kind")
+        .annotate(taken=Sum(F("finished") - F("claimed"), output_field=DurationField()))
+        .values_list("kind", "taken")
+    )
+    seconds = {kind: value.total_seconds() for kind, value in taken.items() if value}
+    total = sum(seconds.values())
+    if total <= 0:
+        return None
+    build, evaluate = seconds.get(JobKind.BUILD, 0.0), seconds.get(JobKind.EVALUATE, 0.0)
+    other = sum(value for kind, value in seconds.items() if kind not in (JobKind.BUILD, JobKind.EVALUATE))
+    return TimeSplit(build / total, evaluate / total, other / total)

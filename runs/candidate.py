@@ -1,0 +1,237 @@
+"""Everything that a candidate's page shows, put together from its rows and records."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+from django.conf import settings
+
+from agent.steps import Started
+from kernels import toolchain
+from kernels.codegen.emission import Emission, Unit
+from kernels.harness.evaluation import EAGER, Check, Evaluation, Outcome, Timing
+from kernels.models import Build
+from kernels.records import from_json
+from kernels.targets import Target
+from kernels.toolchain.report import BuildReport
+from runs import words
+from runs.board import DEFAULT_EPSILON
+from runs.charts.bound_line import bound_line
+from runs.charts.histogram import histogram
+from runs.code_panes import Diff, Line, UnitPane, diff, mu_lines, unit_pane
+from runs.limits import Limits, limits
+from runs.lineage import Step, lineage, relatives
+from runs.located import Located, located
+from runs.models import Attempt, Event, Job
+from runs.states import FINAL, LIVING_JOBS, JobKind
+from sol.bounds.record import Bounds
+
+
+def emission_of(build: Build | None) -> Emission | None:
+    """The generated code of a build."""
+    return from_json(build.emission, Emission) if build is not None else None
+
+
+def report_of(build: Build | None) -> BuildReport | None:
+    """The report of a build."""
+    return from_json(build.report, BuildReport) if build is not None else None
+
+
+class CandidatePage:
+    """One attempt with all that is known of it. Records are read from JSON once."""
+
+    def __init__(self, attempt: Attempt, stage: str = "", whole: bool = False) -> None:
+        self.attempt = attempt
+        self.trajectory = attempt.trajectory
+        self.run = attempt.trajectory.run
+        self.problem = attempt.trajectory.problem
+        self.whole = whole
+        self.emission = emission_of(attempt.build)
+        self.report = report_of(attempt.build)
+        self.cross_emission = emission_of(attempt.cross_build)
+        self.cross_report = report_of(attempt.cross_build)
+        self.evaluation = from_json(attempt.evaluation.record, Evaluation) if attempt.evaluation else None
+        self.bounds = from_json(self.trajectory.bounds, Bounds) if self.trajectory.bounds else None
+        self._chosen = stage
+
+    @property
+    def word(self) -> words.Word:
+        """Its outcome, or where it stands."""
+        if self.attempt.state == "done" and self.attempt.outcome:
+            return words.of_outcome(self.attempt.outcome)
+        return words.of_attempt(self.attempt)
+
+    @property
+    def ended(self) -> bool:
+        """Whether it has come to its end."""
+        return self.attempt.state in FINAL
+
+    @property
+    def is_best(self) -> bool:
+        """Whether it is its problem's best of this run."""
+        return self.trajectory.best_id == self.attempt.pk
+
+    @property
+    def epsilon(self) -> float:
+        """The run's epsilon."""
+        return self.run.epsilon if self.run.epsilon is not None else DEFAULT_EPSILON
+
+    @property
+    def eager_s(self) -> float | None:
+        """Torch eager in the same call, else the trajectory's."""
+        return self.attempt.eager_s or self.trajectory.eager_s
+
+    @property
+    def speedup(self) -> float | None:
+        """Eager in the same call over this kernel."""
+        if not self.attempt.eager_s or not self.attempt.time_s:
+            return None
+        return self.attempt.eager_s / self.attempt.time_s
+
+    @property
+    def why_no_time(self) -> str:
+        """Why there is no time."""
+        return words.why_no_time(self.attempt)
+
+    @cached_property
+    def lines(self) -> dict[str, dict[str, Any] | None]:
+        """The bound line, wide and narrow."""
+        t = self.trajectory
+        times = (t.floor_s, t.sol_s, self.attempt.time_s, self.eager_s, self.epsilon)
+        return {"wide": bound_line(*times), "narrow": bound_line(*times, width=358)}
+
+    # --- code -----------------------------------------------------------------------------------
+
+    @property
+    def units(self) -> tuple[tuple[str, int, Unit], ...]:
+        """All units: those of the run's target, then those for sm_90a, by the name under which one is chosen."""
+        found = [(f"{i}", i, unit) for i, unit in enumerate(self.emission.units)] if self.emission else []
+        if self.cross_emission:
+            found += [(f"x{i}", i, unit) for i, unit in enumerate(self.cross_emission.units)]
+        return tuple(found)
+
+    @property
+    def chosen(self) -> str:
+        """The unit shown."""
+        known = [key for key, _, _ in self.units]
+        return self._chosen if self._chosen in known else (known[0] if known else "")
+
+    @cached_property
+    def pane(self) -> UnitPane | None:
+        """The generated code shown."""
+        if not self.chosen:
+            return None
+        cross = self.chosen.startswith("x")
+        emission = self.cross_emission if cross else self.emission
+        return unit_pane(emission, int(self.chosen.lstrip("x")), self.whole) if emission is not None else None
+
+    @property
+    def pane_target(self) -> str:
+        """For which target the code shown was generated."""
+        return Target.SM90A if self.chosen.startswith("x") else self.run.target
+
+    @cached_property
+    def mu(self) -> tuple[Line, ...]:
+        """The program's lines."""
+        links = self.pane.unit.lines if self.pane is not None else ()
+        changed = self.difference.changed if self.difference else frozenset()
+        return mu_lines(self.attempt.kernel.source, links, "L", changed)
+
+    @cached_property
+    def _origin(self) -> tuple[str, str] | None:
+        """The text it is compared with, and its name; None for the translated program itself."""
+        if self.attempt.parent is not None:
+            return self.attempt.parent.kernel.source, f"#{self.attempt.parent.number}"
+        first = Event.objects.filter(trajectory=self.trajectory, kind="started").values_list("record", flat=True)
+        record = first.first()
+        return (from_json(record, Started).seed_program, "the translated program") if record else None
+
+    @property
+    def origin(self) -> str:
+        """The name of what it is compared with."""
+        return self._origin[1] if self._origin else ""
+
+    @cached_property
+    def difference(self) -> Diff | None:
+        """What changed from its parent, or from the translated program."""
+        return diff(self._origin[0], self.attempt.kernel.source) if self._origin else None
+
+    @cached_property
+    def refusals(self) -> list[Located]:
+        """Where and why it was refused."""
+        if self.attempt.outcome != Outcome.REFUSED:
+            return []
+        return located(self.attempt.detail, self.attempt.kernel.source)
+
+    @property
+    def failed_checks(self) -> tuple[Check, ...]:
+        """Checks that do not hold."""
+        return tuple(c for c in self.evaluation.checks if not c.passed) if self.evaluation else ()
+
+    @property
+    def tries(self) -> int:
+        """How often a job is tried before it is given up."""
+        return int(settings.JOB_TRIES)
+
+    # --- measured -------------------------------------------------------------------------------
+
+    @property
+    def timing(self) -> Timing | None:
+        """Its own timing."""
+        return self.evaluation.candidate if self.evaluation else None
+
+    @property
+    def eager(self) -> Timing | None:
+        """Torch eager's timing from the same call."""
+        return self.evaluation.baseline(EAGER) if self.evaluation else None
+
+    @cached_property
+    def distribution(self) -> dict[str, Any] | None:
+        """The histogram of its samples."""
+        t = self.timing
+        return histogram(t.samples, t.median_s, t.q1_s, t.q3_s) if t else None
+
+    @cached_property
+    def limits(self) -> Limits:
+        """What limits it."""
+        return limits(self.bounds, self.evaluation, self.attempt.time_s, self.trajectory.sol_s)
+
+    # --- kin ------------------------------------------------------------------------------------
+
+    @cached_property
+    def _every(self) -> list[Attempt]:
+        return relatives(self.attempt)
+
+    @property
+    def count(self) -> int:
+        """Attempts on this problem in this run."""
+        return len(self._every)
+
+    @cached_property
+    def lineage(self) -> list[Step]:
+        """Its ancestors, siblings and children."""
+        return lineage(self.attempt, self._every)
+
+    @property
+    def previous(self) -> int | None:
+        """The number of the attempt before."""
+        return max((one.number for one in self._every if one.number < self.attempt.number), default=None)
+
+    @property
+    def next(self) -> int | None:
+        """The number of the attempt after."""
+        return min((one.number for one in self._every if one.number > self.attempt.number), default=None)
+
+    # --- sm_90a ---------------------------------------------------------------------------------
+
+    @cached_property
+    def cross_job(self) -> Job | None:
+        """The compilation for sm_90a that waits or is under way."""
+        jobs = Job.objects.filter(attempt=self.attempt, kind=JobKind.CROSS_BUILD, state__in=LIVING_JOBS)
+        return jobs.first()
+
+    @cached_property
+    def has_nvcc(self) -> bool:
+        """Whether this machine can compile for sm_90a."""
+        return bool(toolchain.available(Target.SM90A))

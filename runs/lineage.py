@@ -1,0 +1,65 @@
+"""Where a candidate came from: its ancestors, its siblings and what was made from it, with what each step gave."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from runs import words
+from runs.models import Attempt
+from runs.states import AttemptState
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One attempt of a lineage. ``delta`` is its time over its parent's, minus 1; None where either has none."""
+
+    attempt: Attempt
+    on_path: bool
+    here: bool
+    delta: float | None
+
+    @property
+    def word(self) -> words.Word:
+        """Its outcome or state."""
+        if self.attempt.state == AttemptState.DONE and self.attempt.outcome:
+            return words.of_outcome(self.attempt.outcome)
+        return words.of_attempt(self.attempt)
+
+    @property
+    def why_none(self) -> str:
+        """Why it has no time."""
+        return words.why_no_time(self.attempt)
+
+
+def relatives(attempt: Attempt) -> list[Attempt]:
+    """All attempts of the trajectory in order, without their sources. One query."""
+    return list(
+        Attempt.objects.filter(trajectory_id=attempt.trajectory_id)
+        .only("number", "parent_id", "change", "state", "outcome", "time_s", "new_best", "trajectory_id")
+        .order_by("number")
+    )
+
+
+def lineage(attempt: Attempt, every: list[Attempt]) -> list[Step]:
+    """Ancestors from the root, this attempt, its siblings and its children, in order of their numbers."""
+    by_key = {one.pk: one for one in every}
+    path: set[int] = set()
+    at: Attempt | None = by_key.get(attempt.pk)
+    while at is not None and at.pk not in path:
+        path.add(at.pk)
+        at = by_key.get(at.parent_id) if at.parent_id is not None else None
+    kin = {
+        one.pk for one in every if one.parent_id in (attempt.parent_id, attempt.pk) and one.parent_id is not None
+    }
+    return [
+        Step(one, one.pk in path, one.pk == attempt.pk, _delta(one, by_key))
+        for one in every
+        if one.pk in path or one.pk in kin
+    ]
+
+
+def _delta(one: Attempt, by_key: dict[int, Attempt]) -> float | None:
+    parent = by_key.get(one.parent_id) if one.parent_id is not None else None
+    if parent is None or not parent.time_s or not one.time_s:
+        return None
+    return one.time_s / parent.time_s - 1

@@ -1,0 +1,150 @@
+"""Lists of runs and attempts as pages ask for them, each in a fixed number of queries."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.core.paginator import Page, Paginator
+from django.db.models import Count, Q, QuerySet
+
+from kernels.harness.evaluation import Outcome
+from runs import figures
+from runs.models import Attempt, Run, Trajectory
+from runs.states import AttemptState
+
+ENDED = (AttemptState.DONE, AttemptState.LOST, AttemptState.CANCELLED)
+STREAM_LENGTH = 16
+PAGE = 50
+
+
+@dataclass(frozen=True, slots=True)
+class RunRow:
+    """One run of the list with its figures."""
+
+    run: Run
+    problems: int
+    ended: int
+    budget: int
+    gap: float | None
+    speedup: float | None
+    near: int
+
+    @property
+    def why_none(self) -> str:
+        """Why there is no gap."""
+        return "no passing kernel yet" if self.run.finished is None else "no passing kernel"
+
+
+def runs_of(state: str, owner: str) -> QuerySet[Run]:
+    """Runs, newest first, by state and by owner's name where given."""
+    found = Run.objects.select_related("owner")
+    if state:
+        found = found.filter(state=state)
+    if owner:
+        found = found.filter(owner__username=owner)
+    return found
+
+
+def run_page(found: QuerySet[Run], number: str | None) -> Page[Run]:
+    """One page of runs."""
+    return Paginator(found, PAGE).get_page(number)
+
+
+def run_rows(runs: list[Run]) -> list[RunRow]:
+    """Figures of these runs. One query."""
+    kept: dict[int, list[Trajectory]] = {run.pk: [] for run in runs}
+    columns = ("run_id", "sol_s", "best_s", "eager_s", "attempts_done")
+    for trajectory in Trajectory.objects.filter(run__in=runs).only(*columns).order_by("pk"):
+        kept[trajectory.run_id].append(trajectory)
+    return [_run_row(run, kept[run.pk]) for run in runs]
+
+
+def _run_row(run: Run, trajectories: list[Trajectory]) -> RunRow:
+    gaps, speedups, near, passed = [], [], 0, False
+    limit = 1 + (run.epsilon if run.epsilon is not None else 0.25)
+    for t in trajectories:
+        counted_s = t.best_s or t.eager_s
+        passed = passed or t.best_s is not None
+        if counted_s and t.sol_s:
+            gaps.append(counted_s / t.sol_s)
+        if t.eager_s:
+            speedups.append(t.eager_s / (t.best_s or t.eager_s))
+        near += t.gap is not None and t.gap <= limit
+    return RunRow(
+        run=run,
+        problems=len(trajectories),
+        ended=sum(t.attempts_done for t in trajectories),
+        budget=run.attempts * len(trajectories),
+        gap=figures.geomean(gaps) if passed else None,
+        speedup=figures.geomean(speedups) if passed else None,
+        near=near,
+    )
+
+
+def state_counts(owner: str) -> dict[str, int]:
+    """How many runs are in each state. One query."""
+    return dict(
+        runs_of("", owner).order_by().values_list("state").annotate(n=Count("id")).values_list("state", "n")
+    )
+
+
+def owner_counts(state: str) -> dict[str, int]:
+    """How many runs each owner has. One query."""
+    found = runs_of(state, "").order_by("owner__username").values_list("owner__username")
+    return dict(found.annotate(n=Count("id")).values_list("owner__username", "n"))
+
+
+def attempts_of(run: Run, outcome: str = "", slug: str = "") -> QuerySet[Attempt]:
+    """A run's ended attempts, newest first."""
+    found = Attempt.objects.filter(trajectory__run=run, state__in=ENDED)
+    if outcome:
+        found = found.filter(outcome=outcome)
+    if slug:
+        found = found.filter(trajectory__problem__slug=slug)
+    return (
+        found.select_related("trajectory__problem")
+        .defer("trajectory__bounds", "trajectory__problem__source")
+        .order_by("-finished", "-id")
+    )
+
+
+def attempt_page(found: QuerySet[Attempt], number: str | None) -> Page[Attempt]:
+    """One page of attempts."""
+    return Paginator(found, PAGE).get_page(number)
+
+
+def outcome_counts(run: Run, slug: str = "") -> dict[str, int]:
+    """How many ended attempts of a run had each outcome. One query."""
+    found = attempts_of(run, slug=slug).order_by().values_list("outcome").annotate(n=Count("id"))
+    return {outcome: n for outcome, n in found.values_list("outcome", "n").order_by("-n") if outcome}
+
+
+def stream(run: Run) -> list[Attempt]:
+    """The newest ended attempts."""
+    return list(attempts_of(run)[:STREAM_LENGTH])
+
+
+def last_of_shape(target: str, controller: str, attempts: int, problems: int) -> Run | None:
+    """The last run that ended by itself and had the same target, controller and size. One query."""
+    return (
+        Run.objects.annotate(size=Count("trajectories"))
+        .filter(target=target, controller=controller, attempts=attempts, size=problems, state="done")
+        .exclude(Q(started=None) | Q(finished=None))
+        .order_by("-finished")
+        .first()
+    )
+
+
+def best_attempts_on(problem_pk: int, limit: int = 30) -> list[Attempt]:
+    """Attempts that passed on a problem across all runs, best of each trajectory first and fastest first."""
+    return list(
+        Attempt.objects.filter(trajectory__problem_id=problem_pk, outcome=Outcome.PASSED, time_s__isnull=False)
+        .select_related("trajectory__run__owner", "kernel")
+        .defer("trajectory__bounds", "kernel__source")
+        .order_by("time_s", "-id")[:limit]
+    )
+
+
+def trajectories_on(problem_pk: int) -> int:
+    """In how many runs a problem was worked on. One query."""
+    return Trajectory.objects.filter(problem_id=problem_pk).count()

@@ -1,0 +1,76 @@
+"""What the run page polls, and its chart as JSON and CSV."""
+
+from __future__ import annotations
+
+import csv
+
+from django.http import HttpResponse, JsonResponse
+from django.shortcuts import render
+
+from runs import queries, words
+from runs.access import SignedInRequest, get_run_for, may_change
+from runs.board import board, time_split
+from runs.charts.best import best_chart, start_and_best
+from runs.live import changes
+from runs.presence import now_of
+from runs.views.context import candidate_address, shown
+
+NOTHING_NEW = 204
+STOP_POLLING = 286
+"""htmx stops polling on this status."""
+
+
+def run_live(request: SignedInRequest, pk: int) -> HttpResponse:
+    """What changed since the cursor ``after``: fragments by id; 204 for nothing, 286 once the run has ended."""
+    run = get_run_for(request.user, pk)
+    seen, now = board(run), now_of(run)
+    found = changes(seen, now, request.GET.get("after", ""))
+    if not found and not seen.final:
+        return HttpResponse(status=NOTHING_NEW)
+    context = {
+        "run": run,
+        "board": seen,
+        "changes": found,
+        "cursor": found.cursor,
+        "word": words.of_run(run),
+        "now": now,
+        "may_change": may_change(request.user, run),
+        "live": True,
+        "show": shown(request.GET.get("show", "")),
+        "split": time_split(run) if found.head or found.stream else None,
+        "stream": queries.stream(run) if found.stream else [],
+    }
+    return render(request, "runs/live.html", context, status=STOP_POLLING if seen.final else 200)
+
+
+def run_chart(request: SignedInRequest, pk: int) -> JsonResponse:
+    """The main chart's data and layout; ``?problem=`` shows one problem's attempts."""
+    seen = board(get_run_for(request.user, pk))
+    slug = request.GET.get("problem", "")
+    only = next((row for row in seen.rows if row.trajectory.problem.slug == slug), None)
+    return JsonResponse(best_chart(seen, candidate_address, only))
+
+
+def run_csv(request: SignedInRequest, pk: int) -> HttpResponse:
+    """The main chart's numbers: one line a problem and attempt."""
+    run = get_run_for(request.user, pk)
+    response = HttpResponse(content_type="text/csv; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="{run}-best-over-sol.csv"'
+    writer = csv.writer(response)
+    writer.writerow(["problem", "name", "attempt", "best_over_sol", "sol_s", "eager_s"])
+    for row in board(run).rows:
+        t = row.trajectory
+        for number, value in enumerate(start_and_best(row)):
+            writer.writerow([t.problem.slug, t.problem.name, number, value or "", t.sol_s or "", t.eager_s or ""])
+    return response
+
+
+def run_numbers(request: SignedInRequest, pk: int) -> HttpResponse:
+    """The main chart's numbers as a table, asked for when somebody opens it."""
+    seen = board(get_run_for(request.user, pk))
+    longest = max((len(row.ended) for row in seen.rows), default=0)
+    context = {
+        "rows": [(row, start_and_best(row)) for row in seen.rows],
+        "steps": range(longest + 1),
+    }
+    return render(request, "runs/numbers.html", context)

@@ -1,0 +1,73 @@
+"""The list of runs, one run, and its attempts."""
+
+from __future__ import annotations
+
+from django.http import HttpResponse
+from django.shortcuts import render
+
+from runs import queries, words
+from runs.access import SignedInRequest, get_run_for, may_change
+from runs.board import board, time_split
+from runs.charts.strip import head
+from runs.live import cursor_of
+from runs.presence import now_of
+from runs.states import RunState
+from runs.views.context import board_rows, shown
+
+
+def run_list(request: SignedInRequest) -> HttpResponse:
+    """Runs, newest first, filtered by state and owner from the address."""
+    state, owner = request.GET.get("state", ""), request.GET.get("owner", "")
+    state = state if state in RunState.values else ""
+    page = queries.run_page(queries.runs_of(state, owner), request.GET.get("page"))
+    counts = queries.state_counts(owner)
+    context = {
+        "rows": queries.run_rows(list(page.object_list)),
+        "page": page,
+        "state": state,
+        "owner": owner,
+        "states": [(value, counts.get(value, 0)) for value in RunState.values],
+        "owners": queries.owner_counts(state),
+        "total": sum(counts.values()),
+    }
+    return render(request, "runs/list.html", context)
+
+
+def run_page(request: SignedInRequest, pk: int) -> HttpResponse:
+    """One run: is it getting anywhere, and is it worth letting it go on?"""
+    run = get_run_for(request.user, pk)
+    seen, now = board(run), now_of(run)
+    show = shown(request.GET.get("show", ""))
+    context = {
+        "run": run,
+        "board": seen,
+        "word": words.of_run(run),
+        "split": time_split(run),
+        "now": now,
+        "stream": queries.stream(run),
+        "cursor": cursor_of(seen, now),
+        "strip_head": head(),
+        "may_change": may_change(request.user, run),
+        "show": show,
+        "rows": board_rows(seen, show),
+        "chosen": request.GET.get("problem", ""),
+    }
+    return render(request, "runs/run.html", context)
+
+
+def run_attempts(request: SignedInRequest, pk: int) -> HttpResponse:
+    """All ended attempts of a run, by outcome and problem."""
+    run = get_run_for(request.user, pk)
+    outcome, slug = request.GET.get("outcome", ""), request.GET.get("problem", "")
+    counts = queries.outcome_counts(run, slug)
+    page = queries.attempt_page(queries.attempts_of(run, outcome, slug), request.GET.get("page"))
+    context = {
+        "run": run,
+        "page": page,
+        "attempts": list(page.object_list),
+        "outcome": outcome,
+        "slug": slug,
+        "outcomes": [(kind, words.of_outcome(kind), count) for kind, count in counts.items()],
+        "total": sum(counts.values()),
+    }
+    return render(request, "runs/attempts.html", context)

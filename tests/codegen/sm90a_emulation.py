@@ -1,0 +1,96 @@
+"""Runs generated CUDA kernels on the CPU: one thread of the machine a CUDA thread, ``__syncthreads`` a barrier.
+
+For kernels that use neither half types nor the tensor cores; what it shows is that indices, bounds, strides and the
+arithmetic are right, not that a card would agree on the rest.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import re
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from kernels.codegen.emission import StageCode
+
+_SHIM = """
+#include <cstdint>
+#include <math.h>
+#define __device__
+#define __forceinline__ inline
+#define __global__
+#define __restrict__
+#define __shared__ static
+#define __launch_bounds__(n)
+struct dim3 { unsigned x, y, z; dim3(unsigned x = 1, unsigned y = 1, unsigned z = 1) : x(x), y(y), z(z) {} };
+using cudaStream_t = void*;
+constexpr int cudaSuccess = 0;
+inline int cudaGetLastError() { return 0; }
+inline float rsqrt(float x) { return 1 / sqrtf(x); }
+inline double rsqrt(double x) { return 1 / sqrt(x); }
+inline thread_local dim3 blockIdx, threadIdx, blockDim, gridDim;
+
+template <class Kernel, class... Args>
+void run_thread(Kernel kernel, dim3 grid, dim3 block, int threads, int thread, Args... args) {
+  gridDim = grid; blockIdx = block; blockDim = dim3(threads); threadIdx = dim3(thread, 0, 0);
+  kernel(args...);
+}
+"""
+_ONE_AFTER_THE_OTHER = """
+template <class... Args>
+void run_block(int threads, Args... args) { for (int t = 0; t < threads; ++t) { (args(t), ...); } }
+"""
+_SIDE_BY_SIDE = """
+#include <barrier>
+#include <thread>
+#include <vector>
+inline std::barrier<>* all_threads;
+inline void __syncthreads() { all_threads->arrive_and_wait(); }
+template <class Thread>
+void run_block(int threads, Thread thread) {
+  std::barrier<> barrier(threads);
+  all_threads = &barrier;
+  std::vector<std::thread> running;
+  for (int t = 0; t < threads; ++t) { running.emplace_back(thread, t); }
+  for (auto& each : running) { each.join(); }
+}
+"""
+_GRID = """
+template <class Kernel, class... Args>
+void launch(Kernel kernel, dim3 grid, int threads, Args... args) {
+  for (unsigned z = 0; z < grid.z; ++z) for (unsigned y = 0; y < grid.y; ++y) for (unsigned x = 0; x < grid.x; ++x) {
+    run_block(threads, [=](int thread) { run_thread(kernel, grid, dim3(x, y, z), threads, thread, args...); });
+  }
+}
+"""
+_LAUNCH = re.compile(r"(\w+)<<<(\w+), (\w+), 0, .*>>>\(")
+
+
+class Emulated:
+    """A unit compiled for the CPU."""
+
+    def __init__(self, code: StageCode, folder: Path) -> None:
+        library = folder / f"{code.unit.symbol}.so"
+        if not library.exists():
+            compile_for_cpu(code.unit.source, library)
+        self._code = code
+        self._function = getattr(ctypes.CDLL(str(library)), code.unit.symbol)
+
+    def __call__(self, inputs: Sequence[Any], result: Any) -> None:
+        """Call with torch tensors, in the order of the code's pointers; asserts that the function returns 0."""
+        pointers = [ctypes.c_void_p(tensor.data_ptr()) for tensor in (*inputs, result)]
+        sizes = [ctypes.c_int64(size) for size in self._code.sizes]
+        assert self._function(*pointers, *sizes, None, None) == 0
+
+
+def compile_for_cpu(source: str, library: Path) -> None:
+    """Build CUDA text as C++ for this machine; launches become loops."""
+    text = _LAUNCH.sub(r"launch(\1, dim3(\2), \3, ", source)
+    text = "\n".join(line for line in text.splitlines() if "#include <cuda" not in line)
+    run_block = _SIDE_BY_SIDE if "__syncthreads" in source else _ONE_AFTER_THE_OTHER
+    written = library.with_suffix(".cpp")
+    written.write_text(_SHIM + run_block + _GRID + text, encoding="utf-8")
+    flags = ["-std=c++20", "-O1", "-shared", "-fPIC", "-pthread", "-ffp-contract=off", "-Wno-unknown-pragmas"]
+    subprocess.run(["g++", *flags, str(written), "-o", str(library)], check=True)

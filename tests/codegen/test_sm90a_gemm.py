@@ -1,0 +1,252 @@
+"""The tensor-core generator: types from knobs, strides from layouts, the chain as a visitor tree, what is refused."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+
+import pytest
+
+from kernels.codegen.emission import StageCode
+from kernels.codegen.errors import ElementTypeWithoutCode, EmptyTensor, FunctionWithoutCode, OperationWithoutCode
+from kernels.codegen.sm90a import emit_stage
+from kernels.codegen.sm90a.errors import KnobWithoutCode, OperandHasNoContiguousExtent, OperandIsNotAligned
+from kernels.dsl.ir import Stage
+from kernels.dtypes import DType
+from tests.codegen.sm90a_stages import ACC, BF16, F16, F32, call, load, product, step, tensor, transposed
+
+M, N, K = 256, 384, 192
+A = tensor("x", F16, (M, K))
+B = transposed(tensor("w", F16, (N, K)))
+SHAPE = (M, N)
+BIAS = step("bias(bias)", call("add", ACC, load(tensor("bias", F32, (N,)), SHAPE)))
+
+
+def code(stage: Stage) -> StageCode:
+    return emit_stage(stage, None)
+
+
+def source(stage: Stage) -> str:
+    return code(stage).unit.source
+
+
+def sizes(stage: Stage) -> dict[str, int]:
+    """The launch's sizes by the parameter names of the generated function."""
+    made = code(stage)
+    head = made.unit.source[made.unit.source.index('extern "C"') :]
+    return dict(zip(re.findall(r"int64_t (\w+)", head[: head.index("{")]), made.sizes, strict=True))
+
+
+def test_the_symbol_hashes_the_configuration_and_neither_names_nor_sizes() -> None:
+    first = code(product(A, B, [BIAS]))
+    renamed = product(tensor("other", F16, (2 * M, K)), transposed(tensor("v", F16, (N, K))), [
+        step("bias(shift)", call("add", ACC, load(tensor("shift", F32, (N,)), (2 * M, N))))
+    ])  # fmt: skip
+    assert re.fullmatch(r"mu_gemm_[0-9a-f]{12}", first.unit.symbol)
+    assert code(renamed).unit.symbol == first.unit.symbol
+    assert code(product(A, B, [BIAS], tile=[128, 256, 64])).unit.symbol != first.unit.symbol
+
+
+def test_program_names_stand_in_comments_alone() -> None:
+    text = source(product(A, B, [BIAS]))
+    code_alone = "\n".join(line.split("//")[0] for line in text.splitlines())
+    assert "// >> bias(bias)" in text
+    assert "bias f32[1, 384]" in text
+    assert not re.search(r"\b(bias|x|w)\b", code_alone)
+
+
+def test_every_pointer_and_size_of_the_call_has_a_parameter() -> None:
+    made = code(product(A, B, [BIAS]))
+    head = made.unit.source[made.unit.source.index('extern "C"') :]
+    assert head.count("const void*") - head.count("* const void*") == len(made.pointers) == 3
+    assert made.pointers == ("x", "w.T", "bias")
+    assert sizes(product(A, B, [BIAS])) == {"m": M, "n": N, "k": K, "ld_a": K, "ld_b": K}
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "layouts", "leading"),
+    [
+        (A, B, ("RowMajor", "ColumnMajor"), (K, K)),
+        (A, tensor("w", F16, (K, N)), ("RowMajor", "RowMajor"), (K, N)),
+        (transposed(tensor("x", F16, (K, M))), B, ("ColumnMajor", "ColumnMajor"), (M, K)),
+        (tensor("x", F16, (M, K), (512, 1), 64), B, ("RowMajor", "ColumnMajor"), (512, K)),
+    ],
+)
+def test_strides_give_the_layout(a, b, layouts, leading) -> None:  # type: ignore[no-untyped-def]
+    found = sizes(product(a, b))
+    assert (found["ld_a"], found["ld_b"]) == leading
+    mainloop = source(product(a, b)).split("using Mainloop")[1]
+    assert tuple(re.findall(r"half_t, cutlass::layout::(\w+), 8", mainloop)[:2]) == layouts
+
+
+def test_a_batched_product_passes_batch_strides_and_a_shared_matrix_has_stride_zero() -> None:
+    a = tensor("a", BF16, (6, M, K), (0, K, 1))
+    b = tensor("b", BF16, (6, K, N))
+    found = sizes(product(a, b, out=BF16))
+    assert (found["batch"], found["batch_a"], found["batch_b"]) == (6, 0, K * N)
+    assert "GemmUniversalMode::kBatched" in source(product(a, b, out=BF16))
+
+
+@pytest.mark.parametrize(
+    ("schedule", "kind", "scheduler"),
+    [
+        ("cooperative", "TmaWarpSpecializedCooperative", "PersistentScheduler"),
+        ("pingpong", "TmaWarpSpecialized", "PersistentScheduler"),
+        ("streamk", "TmaWarpSpecializedCooperative", "StreamKScheduler"),
+        ("auto", "TmaWarpSpecializedCooperative", "PersistentScheduler"),
+    ],
+)
+def test_schedules_pair_mainloop_epilogue_and_scheduler(schedule: str, kind: str, scheduler: str) -> None:
+    text = source(product(A, B, schedule=schedule))
+    mainloop = "KernelTmaWarpSpecializedPingpong" if schedule == "pingpong" else f"Kernel{kind}"
+    assert f"cutlass::gemm::{mainloop}>::CollectiveOp" in text
+    assert f"cutlass::epilogue::{kind}, Store>::CollectiveOp" in text
+    assert f"cutlass::gemm::{scheduler}>;" in text
+
+
+def test_auto_is_pingpong_for_a_tile_of_64_rows() -> None:
+    assert "KernelTmaWarpSpecializedPingpong" in source(product(A, B, schedule="auto", tile=[64, 128, 64]))
+
+
+def test_only_streamk_asks_for_workspace_and_the_function_checks_it() -> None:
+    assert code(product(A, B)).workspace_bytes == 0
+    stage = product(A, B, schedule="streamk", tile=[128, 128, 64], cluster=[2, 1])
+    made = code(stage)
+    tiles = 2 * 3
+    assert made.workspace_bytes >= tiles * 128 * 128 * 4
+    assert made.sizes[-1] == made.workspace_bytes
+    assert "> workspace_bytes - offset_scratch) { return 4; }" in made.unit.source
+
+
+def test_knobs_become_types_and_arguments() -> None:
+    text = source(product(A, B, stages=3, swizzle=4, raster="n", cluster=[1, 2], acc="f16", out=F16))
+    assert "Shape<_1, _2, _1>" in text
+    assert "StageCount<3>" in text
+    assert "max_swizzle_size = 4" in text
+    assert "RasterOrderOptions::AlongN" in text
+    assert "using Accumulator = cutlass::half_t;" in text
+
+
+def test_an_extent_that_cute_has_no_name_for_is_written_out() -> None:
+    assert "Shape<_128, _96, Int<320>>" in source(product(A, B, tile=[128, 96, 320]))
+
+
+def test_f32_operands_are_read_as_tf32() -> None:
+    text = source(product(tensor("x", F32, (M, K)), transposed(tensor("w", F32, (N, K)))))
+    assert "float, cutlass::layout::RowMajor, 4" in text
+    assert "read as tf32" in text
+
+
+def test_narrowed_operands_go_through_the_workspace() -> None:
+    stage = product(tensor("x", F32, (M, K)), transposed(tensor("w", F32, (N, K))), math="bf16")
+    made = code(stage)
+    assert made.workspace_bytes == (M * K + N * K) * 2
+    assert sizes(stage)["offset_b"] == M * K * 2
+    assert made.unit.source.count("narrow<<<") == 2
+    assert "cutlass::bfloat16_t, cutlass::layout::RowMajor, 8" in made.unit.source
+
+
+def test_narrowing_leaves_operands_alone_that_are_narrow_already() -> None:
+    assert "narrow" not in source(product(A, B, math="f16"))
+
+
+@pytest.mark.parametrize(
+    ("value", "node"),
+    [
+        (tensor("t", F32, (N,)), "Sm90RowBroadcast<0, Tile, float, float, Stride<_0, _1, _0>>"),
+        (tensor("t", F16, (M, 1)), "Sm90ColBroadcast<0, Tile, cutlass::half_t, float, Stride<_1, _0, _0>>"),
+        (tensor("t", F32, (1,)), "Sm90ScalarBroadcast<float, Stride<_0, _0, _0>>"),
+        (tensor("t", BF16, (M, N)), "Sm90SrcFetch<cutlass::bfloat16_t>"),
+        (transposed(tensor("t", F32, (N, M))), "Sm90AuxLoad<0, void, float, Stride<int64_t, int64_t, int64_t>"),
+        (tensor("t", F32, (M, 1), (3, 1)), "Sm90AuxLoad<0, void, float, Stride<int64_t, int64_t, int64_t>"),
+    ],
+)
+def test_a_load_becomes_the_node_that_fits_its_strides(value, node) -> None:  # type: ignore[no-untyped-def]
+    text = source(product(A, B, [step("add(t)", call("add", ACC, load(value, SHAPE)))]))
+    assert f"fusion::{node}" in text
+    assert ("no C: it is never read" in text) == ("SrcFetch" not in node)
+
+
+def test_the_second_full_tensor_is_loaded_beside_the_source() -> None:
+    chain = [step(f"add({n})", call("add", ACC, load(tensor(n, F16, SHAPE), SHAPE))) for n in ("r", "s", "r")]
+    text = source(product(A, B, chain))
+    assert text.count("fusion::Sm90SrcFetch<cutlass::half_t>") == 2
+    assert (
+        text.count("Sm90AuxLoad<0, void, cutlass::half_t, Stride<int64_t, _1, int64_t>, void, void, 8, false>") == 1
+    )
+    assert code(product(A, B, chain)).pointers == ("x", "w.T", "r", "s")
+
+
+def test_a_batched_bias_gets_a_batch_stride() -> None:
+    a, b = tensor("a", F16, (6, M, K)), tensor("b", F16, (6, K, N))
+    bias = load(tensor("t", F32, (6, 1, N)), (6, M, N))
+    stage = product(a, b, [step("add(t)", call("add", ACC, bias))])
+    assert "Sm90RowBroadcast<0, Tile, float, float, Stride<_0, _1, int64_t>>" in source(stage)
+    assert sizes(stage)["batch_t0"] == N
+
+
+def test_plain_arithmetic_uses_cutlass_functors_and_the_rest_own_ones() -> None:
+    other = load(tensor("t", F32, (N,)), SHAPE)
+    text = source(product(A, B, [
+        step("sub(t)", call("sub", ACC, other)),
+        step("rsub(t)", call("sub", other, ACC)),
+        step("gelu()", call("gelu", ACC)),
+    ]))  # fmt: skip
+    assert "Sm90Compute<cutlass::minus, float, float, Round>" in text
+    assert "return (v0 - acc);" in text
+    assert "fn::gelu(acc)" in text
+    assert "using Gelu2 = fusion::Sm90EVT<" in text
+
+
+def test_without_a_chain_the_accumulator_is_stored_as_it_is() -> None:
+    assert "cutlass::epilogue::thread::Identity" in source(product(A, B))
+
+
+def test_lines_point_at_the_links_they_came_from() -> None:
+    made = code(product(A, B, [BIAS, step("relu()", call("relu", ACC), line=7)]))
+    rows = made.unit.source.splitlines()
+    of_relu = [rows[link.cpp - 1] for link in made.unit.lines if link.mu == 7]
+    assert any("using Relu1" in row for row in of_relu)
+    assert any("fn::relu(acc)" in row for row in of_relu)
+    assert all(1 <= link.cpp <= len(rows) for link in made.unit.lines)
+
+
+@pytest.mark.parametrize(
+    ("stage", "found", "multiple"),
+    [
+        (product(tensor("x", F16, (M, 100)), transposed(tensor("w", F16, (N, 100)))), 100, 8),
+        (product(A, tensor("w", F16, (K, 380))), 380, 8),
+        (product(tensor("x", F16, (M, K), (K + 4, 1)), B), K + 4, 8),
+        (product(tensor("x", F16, (M, K), None, 4), B), 4, 8),
+        (product(A, transposed(tensor("w", F16, (390, K)))), 390, 4),
+    ],
+)
+def test_what_tma_cannot_read_or_write_is_refused_by_name(stage: Stage, found: int, multiple: int) -> None:
+    with pytest.raises(OperandIsNotAligned) as caught:
+        code(stage)
+    assert caught.value.fields["found"] == found
+    assert caught.value.fields["multiple"] == multiple
+
+
+def test_extents_that_are_not_contiguous_need_no_alignment() -> None:
+    assert code(product(tensor("x", F16, (1471, K)), B)).sizes[0] == 1471
+
+
+def test_an_operand_without_a_contiguous_extent_is_refused() -> None:
+    with pytest.raises(OperandHasNoContiguousExtent, match=r"\[384, 2\]"):
+        code(product(tensor("x", F16, (M, K), (2 * K, 2)), B))
+
+
+def test_what_has_no_code_is_refused() -> None:
+    with pytest.raises(KnobWithoutCode, match="pingpong"):
+        code(product(A, B, schedule="other"))
+    with pytest.raises(KnobWithoutCode, match="auto, m or n"):
+        code(product(A, B, raster="z"))
+    with pytest.raises(ElementTypeWithoutCode, match="i32"):
+        code(product(A, B, [step("add(t)", call("add", ACC, load(tensor("t", DType.I32, (N,)), SHAPE)))]))
+    with pytest.raises(FunctionWithoutCode, match="nonesuch"):
+        code(product(A, B, [step("nonesuch()", call("nonesuch", ACC))]))
+    with pytest.raises(OperationWithoutCode, match="torch"):
+        code(dataclasses.replace(product(A, B), op="torch"))
+    with pytest.raises(EmptyTensor, match="no elements"):
+        code(product(tensor("x", F16, (0, K)), B))
