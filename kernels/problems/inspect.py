@@ -1,0 +1,189 @@
+"""Look at problems from outside: a child process runs their code, this one only reads its answers.
+
+Safe to call from the worker: no line of a problem runs here, torch is not imported, and whatever a problem does
+(hang, crash, take memory, print) ends as one named error of one problem.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+from kernels import childprocess, records
+from kernels.childprocess import ChildLimits, ChildResult, Ending
+from kernels.problems.errors import (
+    InspectionCancelled,
+    ProblemCrashed,
+    ProblemFileError,
+    ProblemHasNoSuchSize,
+    ProblemOutOfMemory,
+    ProblemRaised,
+    ProblemRunError,
+    ProblemTimedOut,
+    ProblemUnsupported,
+)
+from kernels.problems.files import read_problem
+from kernels.problems.inspect_child import Answer, Task
+from kernels.problems.inspection import Inspection
+
+LIMITS = ChildLimits(seconds=60.0, memory_bytes=8 * 2**30, address_space_bytes=48 * 2**30)
+"""Limits on one problem. Looking at the largest of KernelBench's takes 5 s and 1 GB: their tensors have no memory."""
+
+_STARTING_S = 60.0
+"""What importing torch may take on a busy machine, beside the problems' own seconds."""
+
+_OWN_BYTES = 2 * 2**30
+"""Resident bytes of the process that forks, which the problems' own limit does not include."""
+
+
+Answered = Inspection | Exception
+Settle = Callable[[int, Inspection | Exception], None]
+
+
+def inspect(
+    path: Path, size: str, *, limits: ChildLimits = LIMITS, cancelled: Callable[[], bool] | None = None
+) -> Inspection:
+    """Signature and graph of one problem at one size (a name in its ``SIZES``, or "default").
+
+    Raises a ProblemFileError for a file that is no problem, and a ProblemRunError (ProblemTimedOut,
+    ProblemOutOfMemory, ProblemCrashed, ProblemRaised, ProblemUnsupported, InspectionCancelled) for one whose code
+    goes wrong. ``cancelled`` is asked about ten times a second.
+    """
+    found = inspect_many([path], size, limits=limits, cancelled=cancelled)[0]
+    if isinstance(found, Inspection):
+        return found
+    raise found
+
+
+def inspect_many(
+    paths: Sequence[Path],
+    size: str | Sequence[str],
+    *,
+    limits: ChildLimits = LIMITS,
+    cancelled: Callable[[], bool] | None = None,
+    seen: Callable[[int, Inspection | Exception], None] | None = None,
+) -> list[Inspection | Exception]:
+    """Look at several problems with one import of torch; ``limits`` hold for each. One answer a path, in order.
+
+    ``size`` is one size for all or one a path. An answer is an inspection or the error that ``inspect`` would raise.
+    ``seen`` is called with each place and answer as soon as it is there.
+    """
+    sizes = [size] * len(paths) if isinstance(size, str) else list(size)
+    answers: dict[int, Inspection | Exception] = {}
+
+    def settle(place: int, answer: Inspection | Exception) -> None:
+        answers[place] = answer
+        if seen is not None:
+            seen(place, answer)
+
+    waiting: list[int] = []
+    for place, (path, wanted) in enumerate(zip(paths, sizes, strict=True)):
+        refusal = _refusal(path, wanted)
+        if refusal is None:
+            waiting.append(place)
+        else:
+            settle(place, refusal)
+    while waiting:
+        batch = _Batch([paths[place] for place in waiting], [sizes[place] for place in waiting], limits)
+        done = batch.run(cancelled, partial(_settle_at, settle, tuple(waiting)))
+        waiting = waiting[done:]
+    return [answers[place] for place in range(len(paths))]
+
+
+def _settle_at(settle: Settle, places: tuple[int, ...], item: int, answer: Answered) -> None:
+    """The batch's item is the caller's place."""
+    settle(places[item], answer)
+
+
+def _refusal(path: Path, size: str) -> Exception | None:
+    """Why a problem need not be run at all; None where it must be."""
+    try:
+        problem = read_problem(path)
+    except ProblemFileError as error:
+        return error
+    if size not in problem.sizes:
+        return ProblemHasNoSuchSize(path=path, size=size, sizes=", ".join(problem.sizes))
+    return None
+
+
+class _Batch:
+    """One child and its folder of answers."""
+
+    def __init__(self, paths: Sequence[Path], sizes: Sequence[str], limits: ChildLimits) -> None:
+        self.paths = paths
+        self.limits = limits
+        self.tasks = [
+            Task(str(path.absolute()), size, limits.seconds, limits.memory_bytes, limits.address_space_bytes)
+            for path, size in zip(paths, sizes, strict=True)
+        ]
+        self.read = 0
+
+    def run(self, cancelled: Callable[[], bool] | None, settle: Settle) -> int:
+        """Settle at least one task; how many were settled. The child answers all unless it is itself brought down."""
+        with tempfile.TemporaryDirectory(prefix="inspect-") as name:
+            folder = Path(name)
+            (folder / "tasks.json").write_text(records.dumps(self.tasks), encoding="utf-8")
+
+            def look() -> bool:
+                self._collect(folder, settle)
+                return cancelled is not None and cancelled()
+
+            result = childprocess.run_python(
+                "kernels.problems.inspect_child", [name], limits=self._outer_limits(), cancelled=look
+            )
+            self._collect(folder, settle)
+        if self.read < len(self.tasks):
+            self._brought_down(result, settle)
+        return self.read
+
+    def _outer_limits(self) -> ChildLimits:
+        """The forking process's own, above what each problem may take: the last resort."""
+        memory = self.limits.memory_bytes
+        return replace(
+            self.limits,
+            seconds=_STARTING_S + sum(task.seconds + 1.0 for task in self.tasks),
+            memory_bytes=None if memory is None else memory + _OWN_BYTES,
+            address_space_bytes=None,
+        )
+
+    def _collect(self, folder: Path, settle: Settle) -> None:
+        while self.read < len(self.tasks) and (folder / f"{self.read}.json").exists():
+            answer = records.loads((folder / f"{self.read}.json").read_bytes(), Answer)
+            settle(self.read, self._outcome(self.paths[self.read], answer))
+            self.read += 1
+
+    def _outcome(self, path: Path, answer: Answer) -> Inspection | Exception:
+        if answer.inspection is not None:
+            return answer.inspection
+        if answer.ending == "timeout":
+            return ProblemTimedOut(path=path, seconds=self.limits.seconds)
+        if answer.ending == "out_of_memory":
+            return ProblemOutOfMemory(path=path, limit=self.limits.memory_bytes or self.limits.address_space_bytes)
+        if answer.ending == "raised":
+            return ProblemRaised(path=path, line=answer.line, during=answer.during, message=answer.detail)
+        if answer.ending == "unsupported":
+            return ProblemUnsupported(path=path, reason=answer.detail)
+        return ProblemCrashed(path=path, how=answer.detail)
+
+    def _brought_down(self, result: ChildResult, settle: Settle) -> None:
+        """The forking process itself ended: the task it was at has done it (all of them, where it was cancelled)."""
+        if result.ending is Ending.CANCELLED:
+            while self.read < len(self.tasks):
+                settle(self.read, InspectionCancelled(path=self.paths[self.read]))
+                self.read += 1
+            return
+        path = self.paths[self.read]
+        error: ProblemRunError
+        if result.ending is Ending.TIMEOUT:
+            error = ProblemTimedOut(path=path, seconds=result.seconds)
+        elif result.ending is Ending.OUT_OF_MEMORY:
+            error = ProblemOutOfMemory(path=path, limit=self.limits.memory_bytes)
+        else:
+            kind = "signal" if result.ending is Ending.SIGNALLED else "exit status"
+            last = result.stderr.strip().splitlines()
+            error = ProblemCrashed(path=path, how=f"{kind} {result.code}{': ' + last[-1] if last else ''}")
+        settle(self.read, error)
+        self.read += 1

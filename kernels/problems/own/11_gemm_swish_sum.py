@@ -1,0 +1,31 @@
+"""A linear layer whose result is multiplied by its own sigmoid, scaled, and added to a constant."""
+
+import torch
+import torch.nn as nn
+
+M = 4096
+K = 4096
+N = 4096
+
+SIZES = {
+    "cpu": {"M": 768, "K": 768, "N": 768},
+    "gpu": {"M": 4096, "K": 4096, "N": 4096},
+}
+
+
+class Model(nn.Module):
+    def __init__(self, in_features: int, out_features: int):
+        super().__init__()
+        self.gemm = nn.Linear(in_features, out_features)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y = self.gemm(x)
+        return y * torch.sigmoid(y) * 2.0 + 0.25
+
+
+def get_inputs():
+    return [torch.randn(M, K)]
+
+
+def get_init_inputs():
+    return [K, N]

@@ -1,0 +1,63 @@
+"""A problem's graph to a first program that is right, before anybody tries to make it fast.
+
+Passes, in order: ``cleanup`` (drop what changes nothing), ``matmul`` (all products as mm and bmm), ``fusion`` (which
+nodes share a stage), ``emit`` (text). Knobs are left to their defaults and nothing is marked ``@once``: both are moves
+of the search that begins here.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from kernels.problems.inspection import Inspection
+from kernels.targets import Target
+from kernels.translate.cleanup import clean
+from kernels.translate.emit import Emitter, type_text
+from kernels.translate.errors import TranslationFailed
+from kernels.translate.fusion import Fusion
+from kernels.translate.matmul import expand_products
+from kernels.translate.work import Work
+
+
+@dataclass(frozen=True, slots=True)
+class Translation:
+    """``own`` and ``library`` name the stages done by own kernels and by ``torch.*``; ``notes`` say what was chosen."""
+
+    program: str
+    own: tuple[str, ...]
+    library: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+def translate(name: str, inspection: Inspection, target: Target) -> Translation:
+    """The first program of a problem. ``name`` is the problem's; digits in front of it are left out.
+
+    Raises TranslationFailed, with the operation, where the graph is missing or holds something that neither an own
+    kernel nor a torch function covers.
+    """
+    if inspection.graph is None:
+        reason = f"tracing failed ({inspection.graph_error})"
+        raise TranslationFailed(problem=name, operation="the graph", reason=reason)
+    work = Work(inspection.signature, inspection.graph)
+    clean(work)
+    fusion = Fusion(work)
+    groups = {}
+    # sm_80 has no own kernels yet: all of it goes to the library.
+    if target is not Target.SM80:
+        expand_products(work)
+        fusion = Fusion(work)
+        groups = fusion.run()
+    emitter = Emitter(name, work, groups, fusion.expressions, target)
+    body = emitter.run()
+    results = ", ".join(type_text(spec) for spec in inspection.signature.outputs)
+    head = f"program {program_name(name)}({', '.join(emitter.parameters)}) -> {results}"
+    text = "\n".join([head, *(f"  {line}" for line in body)]) + "\n"
+    return Translation(text, tuple(emitter.own), tuple(emitter.library), tuple(emitter.notes))
+
+
+def program_name(problem: str) -> str:
+    """``1_Square_matrix_multiplication_`` -> ``square_matrix_multiplication``."""
+    plain = re.sub(r"[^A-Za-z0-9]+", "_", problem).strip("_").lower()
+    plain = re.sub(r"^[\d_]+", "", plain)
+    return plain or "problem"
