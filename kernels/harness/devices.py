@@ -1,0 +1,124 @@
+"""Where a child runs its calls: what differs between this machine's CPU and a CUDA card, and nothing else.
+
+Runs only in child processes of the harness (torch at the top). Both devices answer the same calls, so the plan
+runner, the timed loop and the reference are one piece of code.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+Call = Callable[[], object]
+
+
+class Device(Protocol):
+    """A place to run. ``time`` gives nanoseconds by the device's own clock and by the host's."""
+
+    name: str
+    torch_device: str
+    clock: str
+
+    def place(self, shared: Tensor) -> Tensor: ...
+    def refresh(self, placed: Tensor, shared: Tensor) -> None: ...
+    def publish(self, placed: Tensor, shared: Tensor) -> None: ...
+    def stream(self) -> int: ...
+    def synchronize(self) -> None: ...
+    def before_timed_call(self) -> None: ...
+    def time(self, call: Call) -> tuple[int, int]: ...
+
+
+class HostDevice:
+    """This machine's CPU: calls work on the shared memory itself, so nothing is copied."""
+
+    name = "host"
+    torch_device = "cpu"
+    clock = "perf_counter_ns around each call; caches as the call before left them"
+
+    def place(self, shared: Tensor) -> Tensor:
+        """The tensor a call works on for this piece of shared memory: itself."""
+        return shared
+
+    def refresh(self, placed: Tensor, shared: Tensor) -> None:
+        """Bring new shared contents to where calls read them: they are there."""
+
+    def publish(self, placed: Tensor, shared: Tensor) -> None:
+        """Bring what a call left to the shared memory; a copy only where it lies elsewhere."""
+        if placed.data_ptr() != shared.data_ptr():
+            shared.copy_(placed)
+
+    def stream(self) -> int:
+        """The stream handed to a launch; the host has none."""
+        return 0
+
+    def synchronize(self) -> None:
+        """Wait for the device; a host call is over when it returns."""
+
+    def before_timed_call(self) -> None:
+        """Done outside the timed window. A buffer beyond the last-level cache would take longer than the call."""
+
+    def time(self, call: Call) -> tuple[int, int]:
+        """Nanoseconds of one call."""
+        began = time.perf_counter_ns()
+        call()
+        taken = time.perf_counter_ns() - began
+        return taken, taken
+
+
+class CudaDevice:
+    """The card that is visible as device 0. L2 is flushed before each timed call, outside the window."""
+
+    name = "cuda"
+    torch_device = "cuda"
+    clock = "CUDA events around each call; L2 flushed before it by writing twice its size; host clock beside it"
+
+    def __init__(self) -> None:
+        self._properties = torch.cuda.get_device_properties(0)
+        flush_bytes = 2 * int(self._properties.L2_cache_size)
+        self._flush = torch.empty(max(flush_bytes, 2**20), dtype=torch.uint8, device="cuda")
+
+    def place(self, shared: Tensor) -> Tensor:
+        """A copy on the card."""
+        return shared.to("cuda")
+
+    def refresh(self, placed: Tensor, shared: Tensor) -> None:
+        """Copy new contents to the same storage on the card."""
+        placed.copy_(shared)
+
+    def publish(self, placed: Tensor, shared: Tensor) -> None:
+        """Copy from the card and wait for it."""
+        shared.copy_(placed)
+
+    def stream(self) -> int:
+        """torch's current stream, so that launches and torch calls are in one order."""
+        return int(torch.cuda.current_stream().cuda_stream)
+
+    def synchronize(self) -> None:
+        """Wait for all streams of the card; raises RuntimeError on a fault of an earlier launch."""
+        torch.cuda.synchronize()
+
+    def before_timed_call(self) -> None:
+        """Flush L2 and wait."""
+        self._flush.zero_()
+        torch.cuda.synchronize()
+
+    def time(self, call: Call) -> tuple[int, int]:
+        """Nanoseconds between two events, and on the host's clock until the whole card is idle again."""
+        first = torch.cuda.Event(enable_timing=True)
+        last = torch.cuda.Event(enable_timing=True)
+        began = time.perf_counter_ns()
+        first.record()
+        call()
+        last.record()
+        torch.cuda.synchronize()
+        host = time.perf_counter_ns() - began
+        return int(first.elapsed_time(last) * 1e6), host
+
+
+def open_device(name: str) -> HostDevice | CudaDevice:
+    """The device called "host" or "cuda"."""
+    return CudaDevice() if name == "cuda" else HostDevice()

@@ -1,0 +1,190 @@
+"""The problem's own code, run in the supervisor: its model, its inputs from secret seeds, its expected outputs.
+
+Every step of it is announced before it begins and has a time limit enforced by the kernel (an alarm signal), so that
+code which never returns, or takes the process with it, can be told from a fault of the harness.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import json
+import os
+import signal
+import time
+from collections.abc import Iterator
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from kernels.harness.comparison import Expected
+from kernels.harness.errors import OutOfMemory, ProblemMismatch, ProblemRaised
+from kernels.harness.evaluation import EvaluationRequest, Outcome
+from kernels.harness.module_runner import flatten, interleave
+from kernels.harness.plan_runner import first_line, is_out_of_memory
+from kernels.problems.inspection import Signature, TensorSpec
+from kernels.problems.load import build_inputs, build_model, load_module
+
+
+class ProblemFailed(Exception):
+    """The problem's own code failed; ``outcome`` is what the evaluation ends in."""
+
+    def __init__(self, outcome: Outcome, detail: str) -> None:
+        super().__init__(detail)
+        self.outcome = outcome
+        self.detail = detail
+
+
+class Change(StrEnum):
+    """What is done to the inputs of a round: nothing, every float times 10, or every float plus 5."""
+
+    NONE = "plain"
+    SCALED = "scaled"
+    SHIFTED = "shifted"
+
+
+class Guard:
+    """Announces each step of the problem's code on the private file, and limits the time of all of them together."""
+
+    def __init__(self, report_fd: int, seconds: float) -> None:
+        self._report_fd = report_fd
+        self._remaining_s = seconds
+
+    @contextlib.contextmanager
+    def step(self, where: str) -> Iterator[None]:
+        """Run problem code inside; raises ProblemFailed for whatever it raises."""
+        self._announce(where)
+        began = time.monotonic()
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        signal.setitimer(signal.ITIMER_REAL, max(self._remaining_s, 0.01))
+        try:
+            yield
+        except ProblemFailed:
+            raise
+        except (Exception, SystemExit, KeyboardInterrupt) as error:
+            raise _problem_error(where, error) from error
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            self._remaining_s -= time.monotonic() - began
+            self._announce("")
+
+    def _announce(self, where: str) -> None:
+        os.write(self._report_fd, json.dumps({"step": where}).encode() + b"\n")
+
+
+def _problem_error(where: str, error: BaseException) -> ProblemFailed:
+    if isinstance(error, ProblemMismatch):
+        return ProblemFailed(Outcome.PROBLEM_ERROR, str(error))
+    if is_out_of_memory(error):
+        told = OutOfMemory(who=f"the problem's own code ({where})", reason=first_line(error))
+        return ProblemFailed(Outcome.OUT_OF_MEMORY, str(told))
+    return ProblemFailed(Outcome.PROBLEM_ERROR, str(ProblemRaised(where=where, reason=first_line(error))))
+
+
+class Reference:
+    """The problem at one size with secret weights."""
+
+    def __init__(self, request: EvaluationRequest, guard: Guard, device: str) -> None:
+        self._guard = guard
+        self._signature = request.signature
+        self._device = device
+        with guard.step("loading the problem file"):
+            self._module = load_module(Path(request.problem_path), request.size)
+        with guard.step("building Model"):
+            self._model = build_model(self._module, secret_seed()).to(device)
+            self.parameters = self._checked_parameters()
+            self._exact, self.exact_note = self._in_float64()
+
+    def _checked_parameters(self) -> dict[str, Tensor]:
+        state = {name: tensor.detach().cpu().clone() for name, tensor in self._model.state_dict().items()}
+        for spec in self._signature.parameters:
+            if spec.name not in state:
+                raise ProblemMismatch(seen=f"no parameter {spec.name}", expected="there is one")
+            _match(spec, state[spec.name])
+        return {spec.name: state[spec.name].contiguous() for spec in self._signature.parameters}
+
+    def _in_float64(self) -> tuple[Any, str]:
+        try:
+            return copy.deepcopy(self._model).double(), ""
+        except (RuntimeError, TypeError, MemoryError) as error:
+            return None, f"no float64 model: {first_line(error)}"
+
+    def inputs(self, change: Change = Change.NONE) -> list[Tensor]:
+        """A fresh set of tensors from a new secret seed, contiguous, on the CPU; raises ProblemFailed."""
+        with self._guard.step("get_inputs"):
+            given = build_inputs(self._module, secret_seed())
+            tensors = [item for item in given if isinstance(item, Tensor)]
+            if len(tensors) != len(self._signature.inputs):
+                raise ProblemMismatch(seen=f"{len(tensors)} inputs", expected=f"{len(self._signature.inputs)}")
+            for spec, tensor in zip(self._signature.inputs, tensors, strict=True):
+                _match(spec, tensor)
+            return [_changed(tensor.detach().cpu().contiguous(), change) for tensor in tensors]
+
+    def expect(self, inputs: list[Tensor]) -> Expected:
+        """What the reference gives for these inputs, in both precisions; raises ProblemFailed."""
+        with self._guard.step("forward"):
+            own = self._run(self._model, inputs)
+            if len(own) != len(self._signature.outputs):
+                raise ProblemMismatch(seen=f"{len(own)} outputs", expected=f"{len(self._signature.outputs)}")
+            for spec, tensor in zip(self._signature.outputs, own, strict=True):
+                _match(spec, tensor)
+        if self._exact is not None:
+            with self._guard.step("forward in float64"):
+                try:
+                    wide = [t.double() if t.is_floating_point() else t for t in inputs]
+                    exact = self._run(self._exact, wide)
+                except Exception as error:  # noqa: BLE001 -- a model that cannot run in float64 is no error
+                    self._exact, self.exact_note = None, f"it does not run in float64: {first_line(error)}"
+                else:
+                    return Expected(own, [_exact_of(o, e) for o, e in zip(own, exact, strict=True)], "")
+        return Expected(own, [tensor.double() for tensor in own], self.exact_note)
+
+    def agrees_with_itself(self, inputs: list[Tensor], expected: Expected, limit: float) -> bool:
+        """Whether a second run on the same inputs stays within ``limit`` of the first (live dropout does not)."""
+        with self._guard.step("forward"):
+            again = self._run(self._model, inputs)
+        return all(
+            torch.allclose(a.double(), b.double(), rtol=limit, atol=limit, equal_nan=True)
+            for a, b in zip(again, expected.own, strict=True)
+        )
+
+    def _run(self, model: Any, inputs: list[Tensor]) -> list[Tensor]:
+        """One forward on copies of the inputs; buffers that it changes (running statistics) are put back."""
+        before = [(buffer, buffer.clone()) for buffer in model.buffers()]
+        with torch.no_grad():
+            arguments = interleave([t.clone().to(self._device) for t in inputs], self._signature.constants)
+            results = [t.cpu().contiguous() for t in flatten(model(*arguments))]
+            for buffer, value in before:
+                buffer.copy_(value)
+        return results
+
+
+def secret_seed() -> int:
+    """A seed that nobody can predict."""
+    return int.from_bytes(os.urandom(7), "little")
+
+
+def _changed(tensor: Tensor, change: Change) -> Tensor:
+    if change is Change.NONE or not tensor.is_floating_point():
+        return tensor
+    return tensor * 10 if change is Change.SCALED else tensor + 5
+
+
+def _exact_of(own: Tensor, exact: Tensor) -> Tensor:
+    """The float64 result where it is one; whole numbers are compared with what the problem itself gives."""
+    return exact.double() if own.is_floating_point() else own.double()
+
+
+def _match(spec: TensorSpec, tensor: Tensor) -> None:
+    seen = f"{spec.name}: {tensor.dtype} {list(tensor.shape)}"
+    expected = f"{spec.name}: torch.{spec.dtype.torch_name} {list(spec.shape)}"
+    if seen != expected:
+        raise ProblemMismatch(seen=seen, expected=expected)
+
+
+def constants_of(signature: Signature) -> dict[str, Any]:
+    """The arguments of forward that are no tensors, as a JSON object by position."""
+    return {str(position): value for position, value in signature.constants.items()}

@@ -1,0 +1,224 @@
+"""Timing: single calls of candidate and baseline in alternating blocks, each timed output checked.
+
+Runs only in the supervisor. The child's clock gives the samples; the supervisor's own clock brackets each block and
+must agree. Inputs alternate between two sets, whose contents are new for each pair of blocks as long as the
+reference is quick enough. It builds nothing and decides nothing about correctness beyond the timed outputs.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from torch import Tensor
+
+from kernels.harness import checks
+from kernels.harness.arena import INPUT_SETS, poison, same_bits
+from kernels.harness.evaluation import Check, Limits, Outcome, StageShare, Timing, Tolerance
+from kernels.harness.subject import Subject, SubjectFailed
+from kernels.harness.verification import Case, compare, fill, inputs_kept
+
+MINIMUM_CALLS = 10
+SUBJECT_SECONDS = 1.5
+_BLOCK_SECONDS = 0.4
+_WARMUP_SECONDS = 1.0
+_REFERENCE_SECONDS = 1.0
+
+_MARGIN_SHARE = 0.25
+_MARGIN_BLOCK_S = 0.010
+_MARGIN_CALL_S = 0.0005
+_MARGIN_EVENTS_S = 0.0001
+_COPY_BYTES_S = 1e9
+"""How far the supervisor's bracket of a block may exceed the child's sum: a quarter, 10 ms a block (two process
+wake-ups on a machine whose cores are all busy), and half a millisecond a call (what lies between two samples);
+outputs that are copied there count too, at 1 GB/s."""
+
+
+@dataclass
+class Timed:
+    """One subject while it is being timed. ``estimate_s`` is what a call is expected to take.
+
+    ``copied_bytes`` of outputs are copied to their slot after each call, outside the samples and inside the bracket:
+    those that torch makes, and those that are views.
+    """
+
+    subject: Subject
+    checked: bool
+    estimate_s: float
+    copied_bytes: int = 0
+    samples: list[float] = field(default_factory=list)
+    spent_s: float = 0.0
+    gaps: list[tuple[float, float]] = field(default_factory=list)
+    hidden: list[float] = field(default_factory=list)
+
+    def done(self, repeats: int, limits: Limits) -> bool:
+        """Enough calls, or at least 10 and the time is up, or a quarter of the whole limit is gone."""
+        count = len(self.samples)
+        if count >= max(repeats, 1):
+            return True
+        late = self.spent_s >= limits.seconds / 4
+        return late or (count >= MINIMUM_CALLS and self.spent_s >= SUBJECT_SECONDS)
+
+    def calls(self, repeats: int) -> int:
+        """Timed calls of the next block."""
+        wanted = int(_BLOCK_SECONDS / max(self.estimate_s, 1e-9))
+        return max(1, min(wanted, self.subject.layout.slots, repeats - len(self.samples)))
+
+    def warmups(self, warmup: int) -> int:
+        """Untimed calls before a block: all at first, then one to wake the threads up."""
+        if self.samples:
+            return 1
+        return max(1, min(warmup, int(_WARMUP_SECONDS / max(self.estimate_s, 1e-9))))
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is asked of the timing phase."""
+
+    repeats: int
+    warmup: int
+    tolerance: Tolerance
+    limits: Limits
+
+
+class TimingPhase:
+    """Times subjects in turn, in blocks. ``refresh`` makes a new verified Case; it may raise ProblemFailed."""
+
+    def __init__(self, plan: Plan, timed: list[Timed], refresh: Callable[[], Case]) -> None:
+        self._plan = plan
+        self._timed = timed
+        self._refresh = refresh
+        self._cases: list[Case] = []
+        self._reference_s = 0.0
+        self._verified: dict[tuple[int, int], list[Tensor]] = {}
+        self.sets = 0
+        self.checked_calls = 0
+        self.wrong = ""
+
+    def run(self) -> None:
+        """Blocks in turn until every subject has enough calls."""
+        while not all(self._done(timed) for timed in self._timed):
+            self._renew()
+            for timed in self._timed:
+                if not self._done(timed):
+                    self._block(timed)
+
+    def _done(self, timed: Timed) -> bool:
+        return timed.done(self._plan.repeats, self._plan.limits)
+
+    def _renew(self) -> None:
+        last = self._reference_s / self.sets * INPUT_SETS if self.sets else 0.0
+        if self._cases and self._reference_s + last > _REFERENCE_SECONDS:
+            return
+        began = time.monotonic()
+        self._cases = [self._refresh() for _ in range(INPUT_SETS)]
+        self._reference_s += time.monotonic() - began
+        self._verified.clear()
+        self.sets += INPUT_SETS
+        for timed in self._timed:
+            for chosen, case in enumerate(self._cases):
+                fill(timed.subject, chosen, case.inputs)
+
+    def _block(self, timed: Timed) -> None:
+        warmups, calls = timed.warmups(self._plan.warmup), timed.calls(self._plan.repeats)
+        outputs = timed.subject.arena.outputs
+        for slot in range(calls):
+            for tensor in outputs[slot]:
+                poison(tensor)
+        spare = timed.subject.layout.warmup_slot
+        pairs = [[i % INPUT_SETS, spare] for i in range(warmups)]
+        pairs += [[i % INPUT_SETS, i] for i in range(calls)]
+        timed.subject.ask({"do": "fetch", "sets": list(range(INPUT_SETS)), "slots": list(range(calls))})
+        began = time.perf_counter()
+        answer = timed.subject.ask({"do": "block", "pairs": pairs})
+        bracket = time.perf_counter() - began
+        samples, host = _numbers(answer, "samples", len(pairs)), _numbers(answer, "host", len(pairs))
+        timed.samples += samples[warmups:]
+        timed.spent_s += bracket
+        timed.estimate_s = statistics.median(host[warmups:])
+        timed.gaps.append((bracket, sum(host)))
+        timed.hidden += [h - s for h, s in zip(host[warmups:], samples[warmups:], strict=True)]
+        if timed.checked:
+            timed.subject.ask({"do": "publish", "sets": list(range(INPUT_SETS)), "slots": list(range(calls))})
+            self._check_outputs(timed, calls)
+
+    def _check_outputs(self, timed: Timed, calls: int) -> None:
+        for slot in range(calls):
+            chosen = slot % INPUT_SETS
+            outputs = timed.subject.arena.outputs[slot]
+            self.checked_calls += 1
+            known = self._verified.get((id(timed), chosen))
+            if known is not None and all(map(same_bits, outputs, known)):
+                continue
+            case = self._cases[chosen]
+            round_ = compare(f"timed call {len(timed.samples) - calls + slot + 1}", case, outputs,
+                             self._plan.tolerance, kept=True)  # fmt: skip
+            if checks.within(round_, self._plan.tolerance):
+                self._verified[id(timed), chosen] = [tensor.clone() for tensor in outputs]
+            elif not self.wrong:
+                seen, worst = round_.candidate.matched, list(round_.candidate.worst)
+                self.wrong = f"{round_.label}: matched share {seen:.6g}, worst element {worst}"
+        for chosen, case in enumerate(self._cases):
+            if not self.wrong and not inputs_kept(timed.subject, chosen, case.inputs):
+                self.wrong = "a timed call changed its inputs"
+
+    def outputs_check(self) -> Check:
+        """Whether every timed output was right."""
+        note = self.wrong or f"{self.checked_calls} timed calls on {self.sets} input sets, every output compared"
+        return Check("timed outputs", None, None, not self.wrong, note)
+
+
+def clock_check(timed: Timed) -> Check:
+    """The median block: what of the supervisor's bracket the child's samples do not account for, in seconds."""
+    calls = len(timed.samples) / max(len(timed.gaps), 1)
+    gaps = [bracket - samples for bracket, samples in timed.gaps]
+    bracket = statistics.median(bracket for bracket, _ in timed.gaps)
+    per_call = _MARGIN_CALL_S + timed.copied_bytes / _COPY_BYTES_S
+    limit = _MARGIN_SHARE * bracket + _MARGIN_BLOCK_S + per_call * (calls + 1)
+    seen = statistics.median(gaps)
+    note = (
+        f"supervisor's clock less the child's, median of {len(gaps)} blocks of {bracket:.4g} s; may not be negative"
+    )
+    return Check("clock agreement", seen, limit, -1e-4 <= seen <= limit, note)
+
+
+def events_check(timed: Timed) -> Check:
+    """The median call of a card: what the host waited for the whole card beyond the time between the events.
+
+    Work on another stream, or work that goes on after the last event, shows here. A launch and a wait cost tens of
+    microseconds, so 100 of them and a quarter of the call are allowed.
+    """
+    limit = _MARGIN_SHARE * statistics.median(timed.samples) + _MARGIN_EVENTS_S
+    seen = statistics.median(timed.hidden)
+    return Check("device work", seen, limit, seen <= limit, "host time until the card was idle, less the events'")
+
+
+def timing_of(name: str, timed: Timed, method: str) -> Timing:
+    """Median, quartiles (inclusive method) and minimum of all samples."""
+    samples = timed.samples
+    if len(samples) > 1:
+        q1, median, q3 = statistics.quantiles(samples, n=4, method="inclusive")
+    else:
+        q1 = median = q3 = samples[0]
+    return Timing(name, median, q1, q3, min(samples), len(samples), tuple(samples), method)
+
+
+def stage_shares(subject: Subject) -> tuple[StageShare, ...]:
+    """One instrumented call, steps of one stage added up, in the order of the plan."""
+    answer = subject.ask({"do": "stages", "pair": [0, subject.layout.warmup_slot]})
+    seconds: dict[tuple[str, bool], float] = {}
+    for stage, library, nanoseconds in answer["stages"]:
+        key = (str(stage), bool(library))
+        seconds[key] = seconds.get(key, 0.0) + float(nanoseconds) * 1e-9
+    return tuple(StageShare(stage, taken, library) for (stage, library), taken in seconds.items())
+
+
+def _numbers(answer: dict[str, Any], name: str, count: int) -> list[float]:
+    """``count`` nanosecond figures as seconds. A child that sends something else has broken its contract."""
+    given = answer.get(name)
+    if not isinstance(given, list) or len(given) != count or not all(isinstance(n, int) and n >= 0 for n in given):
+        raise SubjectFailed(Outcome.CRASH, f"the child sent no list of {count} times as {name}")
+    return [n * 1e-9 for n in given]

@@ -1,0 +1,47 @@
+"""Tolerance profiles: when an output counts as right.
+
+- ``kernelbench``: KernelBench's present rule, |error| <= t + t*|reference| with t = 1e-4 for f32 and 1e-2 for halves.
+- ``kernelbench-v0.1``: the same rule with t = 1e-2 for every type, as its first release had it.
+- ``strict``: error against float64, scaled by the length of the longest reduction. A sum of K products, each rounded
+  with unit roundoff u, has an error that grows like sqrt(K)*u when the roundings are independent (Higham, "Accuracy
+  and Stability of Numerical Algorithms", 2nd ed., section 2.8); the limit is 8*u*sqrt(K) relative to the reference.
+  The rounding of the result itself is within the factor of 8. There is no absolute part: an element smaller than the
+  reference's root mean square is held to that magnitude, since cancellation leaves it no better.
+"""
+
+from __future__ import annotations
+
+import math
+
+from kernels.dtypes import DType
+from kernels.harness.errors import UnknownTolerance
+from kernels.harness.evaluation import Tolerance
+
+PROFILES = ("kernelbench", "kernelbench-v0.1", "strict")
+
+UNIT_ROUNDOFF = {
+    DType.F64: 2.0**-53,
+    DType.F32: 2.0**-24,
+    DType.F16: 2.0**-11,
+    DType.BF16: 2.0**-8,
+    DType.F8E4M3: 2.0**-4,
+    DType.F8E5M2: 2.0**-3,
+}
+"""Half the distance from 1 to the next number of the type (IEEE 754 and OCP FP8 formats)."""
+
+_STRICT_FACTOR = 8.0
+
+
+def profile(name: str, dtype: DType, reduction: int = 1) -> Tolerance:
+    """The tolerance ``name`` for outputs of type ``dtype`` whose longest sum has ``reduction`` terms.
+
+    Whole-number types have tolerance 0. Raises UnknownTolerance.
+    """
+    if name not in PROFILES:
+        raise UnknownTolerance(name=name, names=", ".join(PROFILES))
+    if not dtype.is_float:
+        return Tolerance(name, 0.0, 0.0)
+    if name == "strict":
+        return Tolerance(name, _STRICT_FACTOR * UNIT_ROUNDOFF[dtype] * math.sqrt(max(reduction, 1)), 0.0)
+    limit = 1e-4 if name == "kernelbench" and dtype in (DType.F32, DType.F64) else 1e-2
+    return Tolerance(name, limit, limit)
