@@ -143,7 +143,6 @@ def translate_command(options: Namespace) -> int:
             inspection = inspect_problem(path, options.size, options.arch)
             made = translate(path.stem, inspection, options.arch)
             form |= {"program": made.program, "own": list(made.own), "library": list(made.library)}
-         = made.dominant_in_own
         except UserError as error:
             failed += 1
             form["error"] = f"{error.slug()}: {error}"

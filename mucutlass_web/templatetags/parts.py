@@ -109,6 +109,12 @@ def lookup(mapping: dict[str, Any], key: str) -> Any:
 
 
 @register.filter
+def sentence(text: str) -> str:
+    """A text with a full stop, so that the next sentence can follow it."""
+    return text if text.endswith((".", "!", "?")) else f"{text}."
+
+
+@register.filter
 def shape(extents: Any) -> str:
     """[1024, 8192]."""
     return f"[{', '.join(str(extent) for extent in extents)}]"
