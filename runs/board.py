@@ -23,7 +23,7 @@ from runs.models import Attempt, Job, Run, Trajectory
 from runs.states import FINAL, AttemptState, JobKind, JobState
 
 DEFAULT_EPSILON = 0.25
-_ENDED = (AttemptState.DONE, AttemptState.LOST, AttemptState.CANCELLED)
+_ENDED = (AttemptState.DONE, AttemptState.LOST)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Step:
 
     @property
     def ended(self) -> bool:
-        """Whether it has come to its end."""
+        """Whether it has come to its own end; one that was cancelled has not."""
         return self.state in _ENDED
 
 
@@ -80,7 +80,7 @@ class Row:
     @property
     def under_way(self) -> str | None:
         """The state of the attempt that has not ended."""
-        return next((step.state for step in self.steps if not step.ended), None)
+        return next((step.state for step in self.steps if step.state not in FINAL), None)
 
     @property
     def ended(self) -> list[Step]:

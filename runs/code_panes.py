@@ -94,7 +94,7 @@ class Diff:
 
 def diff(old: str, new: str, context: int = 3) -> Diff | None:
     """Lines that left and came, with ``context`` lines around; None of texts too long to compare."""
-    before, after = old.split("\n"), new.split("\n")
+    before, after = old.removesuffix("\n").split("\n"), new.removesuffix("\n").split("\n")
     if len(before) > DIFF_UP_TO or len(after) > DIFF_UP_TO:
         return None
     old_html, new_html = highlight(old, "mu"), highlight(new, "mu")

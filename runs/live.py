@@ -25,7 +25,9 @@ def _by_key(board: Board) -> list[Row]:
 def cursor_of(board: Board, now: Now) -> str:
     """The state of everything on the page that can change by itself."""
     run = board.run
-    head = _digits(run.state, run.reason, run.cancel_requested, board.gap, board.speedup, board.ended, board.open)
+    head = _digits(
+        run.state, run.reason, run.cancel_requested, board.gap, board.speedup, board.ended, board.open, board.device
+    )
     panel = _digits(
         [(slot.worker, slot.doing, slot.subject, slot.since) for slot in now.slots],
         [(w.queue, w.count, w.why) for w in now.waiting],

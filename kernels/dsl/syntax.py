@@ -125,7 +125,8 @@ class Link:
 class Assign:
     """One stage: ``target = op(args).knob(…) >> link(…) @once``.
 
-    A bare view (``t = x.T``) has ``op`` "view" and the view as its only argument.
+    A bare view (``t = x.T``) has ``op`` "view" and the view as its only argument. ``results`` are the types that a
+    torch stage is annotated with (``-> f32[4, 8]``); with several, the results are called ``target.0``, ``target.1``.
     """
 
     target: str
@@ -136,6 +137,7 @@ class Assign:
     chain: tuple[Link, ...]
     once: bool
     span: Span
+    results: tuple[TypeExpr, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

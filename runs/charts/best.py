@@ -132,7 +132,7 @@ def _label(y: float, text: str, colour: str, anchor: str = "middle") -> dict[str
 def _across(y0: float, y1: float | None, colour: str, dash: str = "solid") -> dict[str, Any]:
     if y1 is None:
         return {
-            "type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": y0, "y1": y0, "layer": "below",
+            "type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": y0, "y1": y0, "layer": "between",
             "line": {"color": colour, "width": 1.75, "dash": dash},
         }  # fmt: skip
     return {

@@ -57,13 +57,7 @@ def bound_line(
         found["band"] = (marks["SOL"], round(x(min(times["SOL"] * (1 + epsilon), high)) - marks["SOL"], 1))
         if "this kernel" in marks:
             found["gap"] = tuple(sorted((marks["SOL"], marks["this kernel"])))
-    found["ticks"] = _spread(
-        [
-            (x(tick), figures.significant(tick).rstrip("0").rstrip(".") if tick < 10 else figures.significant(tick))
-            for tick in _ticks(low, high)
-        ],
-        width,
-    )
+    found["ticks"] = _spread([(x(tick), f"{tick:g}") for tick in _ticks(low, high)], width)
     return found
 
 

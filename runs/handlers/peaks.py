@@ -12,9 +12,16 @@ from sol.bounds.host import host_name, measure_host
 from sol.models import Device
 
 
-def measure_and_store(lease: Lease) -> Device:
-    """The row of this machine, measured now."""
+def _known() -> Device | None:
+    return Device.objects.filter(kind="cpu", name=host_name()).first()
+
+
+def measure_and_store(lease: Lease, *, again: bool = False) -> Device:
+    """The row of this machine, measured now; whoever waited for another's measurement takes that one."""
     with machine_lock(exclusive=True, cancelled=lease.stop):
+        known = _known()
+        if known is not None and not again:
+            return known
         measured = measure_host(cancelled=lease.stop)
     lease.check()
     row, _ = Device.objects.update_or_create(
@@ -25,13 +32,12 @@ def measure_and_store(lease: Lease) -> Device:
 
 def host_device(lease: Lease) -> Device:
     """This machine's row; measured first where it never was."""
-    found = Device.objects.filter(kind="cpu", name=host_name()).first()
-    return found or measure_and_store(lease)
+    return _known() or measure_and_store(lease)
 
 
 def handle_peaks(job: Job, lease: Lease) -> None:
     """Measure again where asked to, else only when there is no measurement; then bound what is known."""
-    device = measure_and_store(lease) if job.payload.get("again") else host_device(lease)
+    device = measure_and_store(lease, again=True) if job.payload.get("again") else host_device(lease)
     store_bounds(device)
     with jobs.settling(job):
         pass

@@ -37,7 +37,7 @@ def run_live(request: SignedInRequest, pk: int) -> HttpResponse:
         "may_change": may_change(request.user, run),
         "live": True,
         "show": shown(request.GET.get("show", "")),
-        "split": time_split(run) if found.head or found.stream else None,
+        "split": time_split(run) if found.head or found.stream or found.panel else None,
         "stream": queries.stream(run) if found.stream else [],
     }
     return render(request, "runs/live.html", context, status=STOP_POLLING if seen.final else 200)

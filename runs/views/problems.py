@@ -68,12 +68,15 @@ def _sizes(problem: Problem) -> list[dict[str, Any]]:
 def problem_page(request: SignedInRequest, slug: str) -> HttpResponse:
     """One problem: what it computes, how fast it could be, and what has been tried."""
     problem = get_object_or_404(Problem, slug=slug)
-    bounds = Bound.objects.filter(problem=problem).select_related("device").order_by("size", "device", "policy")
+    bounds = Bound.objects.filter(problem=problem).select_related("device").order_by("size", "device")
     context = {
         "problem": problem,
         "source": highlight(problem.source, "python"),
         "sizes": _sizes(problem),
-        "bounds": [(row, from_json(row.record, Bounds)) for row in bounds],
+        "bounds": sorted(
+            ((row, from_json(row.record, Bounds)) for row in bounds),
+            key=lambda pair: list(Policy).index(pair[1].policy),
+        ),
         "attempts": best_attempts_on(problem.pk),
         "trajectories": trajectories_on(problem.pk),
     }

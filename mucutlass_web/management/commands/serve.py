@@ -31,9 +31,8 @@ from mucutlass_web.serving import assets, broker
 from mucutlass_web.serving.parts import Part, Parts
 from mucutlass_web.signin import make_link
 from runs import recovery
-from runs.fleet import LATER
+from runs.fleet import CPU
 from runs.importing import import_directory
-from runs.jobs import enqueue
 from runs.models import Job, Worker
 from runs.states import LIVING_JOBS, JobKind
 
@@ -127,7 +126,8 @@ class _Serving:
         recovery.release_in_order()
         Worker.objects.all().delete()
         if not Job.objects.filter(kind=JobKind.PEAKS, state__in=LIVING_JOBS).exists():
-            enqueue(JobKind.PEAKS, LATER)
+            # The broker is not up yet: the scheduler sends it, as any job whose message got lost.
+            Job.objects.create(kind=JobKind.PEAKS, queue=CPU)
 
     def _part(self, name: str, *command: str, stop: signal.Signals = signal.SIGTERM) -> Part:
         log = self.logs / f"{name.replace(' ', '-')}.log"

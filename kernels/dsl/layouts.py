@@ -1,0 +1,154 @@
+"""Types, sizes and layouts of tensors against what the target's loads and epilogues can do.
+
+Rules: target, tensor-size, layout, alignment, major-ness, epilogue. Tiles and memory are for ``resources``.
+TMA reads a tensor with one contiguous side whose extent, rows and start are multiples of 16 bytes; tensors that the
+epilogue reads are free of that, since it falls back to reading them element by element.
+"""
+
+from __future__ import annotations
+
+from kernels.dsl import errors
+from kernels.dsl.errors import Alignment, Cluster, Epilogue, Layout, MajorNess, TensorSize
+from kernels.dsl.expressions import chain_values
+from kernels.dsl.ir import Stage, Value
+from kernels.dsl.ops import TYPES
+from kernels.dsl.scope import Scope
+from kernels.dsl.stages import Setting
+from kernels.dtypes import DType
+from kernels.targets import Target
+
+MATH_BYTES = {"tf32": 4, "f16": 2, "bf16": 2}
+"""Bytes of an element as the tensor cores read it."""
+_TMA_BYTES = 16
+_MOST_ELEMENTS = 2**40
+_EPILOGUE_TYPES = (DType.F32, DType.F16, DType.BF16)
+
+
+def check_stage(stage: Stage, setting: Setting, scope: Scope) -> None:
+    """Every layout rule on one stage."""
+    if stage.op == "torch" or not _sizes(stage, scope) or not _types(stage, setting.target, scope):
+        return
+    if setting.target is Target.SM90A and stage.op in ("gemm", "bmm") and stage.attributes["math"] in MATH_BYTES:
+        letters = "".join(
+            _operand(stage, value, role, scope) for value, role in zip(stage.operands, "ab", strict=True)
+        )
+        _result(stage, scope)
+        _epilogue(stage, scope)
+        _shares(stage, letters, scope)
+        if stage.attributes["math"] == "tf32" and letters.strip("K"):
+            _not_k_major(stage, letters, scope)
+
+
+def _sizes(stage: Stage, scope: Scope) -> bool:
+    for value in (*stage.operands, *chain_values(stage.chain), *stage.results):
+        if not 1 <= value.elements <= _MOST_ELEMENTS:
+            elements = value.elements
+            scope.note(TensorSize(stage.span, name=value.name, found=list(value.shape), elements=elements))
+            return False
+    return True
+
+
+def _types(stage: Stage, target: Target, scope: Scope) -> bool:
+    table = TYPES.get(target)
+    if table is None:
+        others = ", ".join(TYPES)
+        mend = f"use torch stages alone, or a target that generates code: {others}"
+        scope.note(errors.Target(stage.span, op=stage.op, found=stage.result.dtype, target=target, mend=mend))
+        return False
+    for value in (*stage.operands, *chain_values(stage.chain), stage.result):
+        legal = table["map"] if value not in stage.operands else table[stage.op]
+        if value.dtype not in legal:
+            mend = f"{stage.op} takes {', '.join(legal)} there: cast {value.name} first"
+            scope.note(errors.Target(stage.span, op=stage.op, found=value.dtype, target=target, mend=mend))
+            return False
+    return True
+
+
+def _operand(stage: Stage, value: Value, role: str, scope: Scope) -> str:
+    """Note what TMA cannot read; the letter of the contiguous side, "" where there is none."""
+    math = stage.attributes["math"]
+    rows, columns = value.shape[-2:]
+    down, along = value.strides[-2:]
+    unit = _TMA_BYTES // MATH_BYTES[math]
+    if along == 1 or (columns == 1 and down != 1):
+        letter, extent, pitch = ("K" if role == "a" else "N"), columns, down if rows > 1 else 0
+    elif down == 1 or rows == 1:
+        letter, extent, pitch = ("M" if role == "a" else "K"), rows, along if columns > 1 else 0
+    else:
+        what = f"{value.name} has no contiguous side (its strides are {list(value.strides)})"
+        scope.note(Layout(stage.span, found=list(value.strides), what=what, mend=f"copy it: c = map({value.name})"))
+        return ""
+    batch = value.strides[0] if len(value.shape) == 3 and value.shape[0] > 1 else 0
+    facts = [(extent, f"{letter} = {extent} is the contiguous extent of {value.name}")]
+    if value.dtype.bytes == MATH_BYTES[math]:
+        facts += [(pitch, f"rows of {value.name} begin every {pitch} elements")]
+        facts += [(batch, f"matrices of {value.name} begin every {batch} elements")]
+        facts += [(value.offset, f"{value.name} begins at element {value.offset} of {value.storage}")]
+    for found, fact in facts:
+        if found % unit:
+            what = f"{fact}, and TMA needs multiples of {unit} for {math} (16 bytes)"
+            scope.note(Alignment(stage.span, found=found, what=what, mend=_pad(stage, letter, extent, unit)))
+            break
+    return letter
+
+
+def _pad(stage: Stage, letter: str, extent: int, unit: int) -> str:
+    padded = -(-extent // unit) * unit
+    pad = f"pad {letter} to {padded} with torch.nn.functional.pad" if padded != extent else "copy it with map first"
+    plain = stage.operands[0].dtype is DType.F32
+    return pad + (", or write math(f32), which needs no alignment" if plain else "")
+
+
+def _shares(stage: Stage, letters: str, scope: Scope) -> None:
+    """Blocks of a cluster load a share of a K-major tile each, in whole groups of eight rows."""
+    m, n, _ = stage.knobs["tile"]
+    across, along = stage.knobs["cluster"]
+    if across * along > 16 or m % 8 or n % 8:
+        return
+    for letter, side, extent, blocks in zip(letters, "mn", (m, n), (along, across), strict=False):
+        if letter == "K" and extent % (8 * blocks):
+            why = f"splits the tile's {side} of {extent} into {blocks} shares, which are no multiples of 8"
+            mend = f"make {side} of tile a multiple of {8 * blocks}, or write cluster(1, 1)"
+            place = scope.place(stage, "cluster", "tile")
+            scope.note(Cluster(place, found=f"{across}, {along}", why=why, mend=mend))
+
+
+def _result(stage: Stage, scope: Scope) -> None:
+    n, unit = stage.attributes["n"], _TMA_BYTES // stage.result.dtype.bytes
+    if n % unit:
+        needed = f"TMA needs multiples of {unit} for {stage.result.dtype} (16 bytes)"
+        what = f"N = {n} is the contiguous extent of {stage.name}, and {needed}"
+        scope.note(Alignment(stage.span, found=n, what=what, mend=_pad(stage, "N", n, unit)))
+
+
+def _epilogue(stage: Stage, scope: Scope) -> None:
+    for step in stage.chain:
+        for value in chain_values((step,)):
+            if value.dtype not in _EPILOGUE_TYPES:
+                legal = ", ".join(_EPILOGUE_TYPES)
+                what = f"{value.name} is {value.dtype}, and the epilogue of {stage.name} reads {legal}"
+                mend = f"cast it first: t = cast({value.storage}, f32)"
+                scope.note(Epilogue(step.span, found=value.dtype, what=what, mend=mend))
+
+
+def _not_k_major(stage: Stage, letters: str, scope: Scope) -> None:
+    """The tf32 instruction reads K-major operands; the mainloop that turns others has two limits of its own."""
+    turned = [value.name for value, letter in zip(stage.operands, letters, strict=False) if letter != "K"]
+    names = " and ".join(turned)
+    message = f"{names} is not K-major, as tf32 is read: it is turned on the way, at a price"
+    scope.caution("major-ness", message, stage.span)
+    stages, k = stage.knobs["stages"], stage.knobs["tile"][2]
+    if stages:
+        what = f"stages({stages}) with {names}, which is not K-major: the mainloop that turns it sizes itself"
+        scope.note(
+            MajorNess(
+                scope.place(stage, "stages"),
+                found=stages,
+                what=what,
+                mend="write stages(auto), or a K-major operand",
+            )
+        )
+    if letters == "MN" and k != 32:
+        what = f"a tile of K = {k} with {names}, neither of which is K-major: they are turned 32 elements at a time"
+        m, n, _ = stage.knobs["tile"]
+        scope.note(MajorNess(scope.place(stage, "tile"), found=k, what=what, mend=f"write tile({m}, {n}, 32)"))

@@ -1,0 +1,277 @@
+"""From one written stage to one checked ``Stage``: operands found, shapes inferred, chain built, knobs filled in.
+
+It decides what a stage computes. Whether the target can do it well or at all is for the rule passes (``layouts``,
+``resources``, ``precision``), which run on what this one made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from kernels.dsl import defaults, torch_stages
+from kernels.dsl.errors import ArgumentError, Epilogue, ShapeMismatch, UnknownStage, UnknownType
+from kernels.dsl.expressions import chain_values, common_shape, expression, loads, widen
+from kernels.dsl.ir import Apply, ChainStep, Const, Expr, Stage, Value
+from kernels.dsl.knobs import KnobData, read_knobs
+from kernels.dsl.links import chain_step, check_name
+from kernels.dsl.ops import OPS
+from kernels.dsl.printer import format_type, format_value
+from kernels.dsl.resolve import suggestion, tensor
+from kernels.dsl.scope import Failed, Scope
+from kernels.dsl.simd import Simd
+from kernels.dsl.syntax import Argument, Assign, Name, Span, TypeExpr
+from kernels.dsl.views import fresh
+from kernels.dtypes import DType
+from kernels.targets import Policy, Target
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What a program is checked for."""
+
+    target: Target
+    policy: Policy
+    simd: Simd
+
+
+def build_stage(stage: Assign, scope: Scope, setting: Setting) -> Stage:
+    """The checked stage; fails with every error found in its parts noted."""
+    op = "torch" if stage.op.startswith("torch.") else stage.op
+    if op not in OPS:
+        legal = ", ".join(name for name in OPS if name not in ("torch", "view"))
+        near = suggestion(stage.op, list(OPS))
+        legal += f" ({near})" if near.startswith("did") else ""
+        raise scope.fail(UnknownStage(stage.span, found=stage.op, legal=legal))
+    before = len(scope.errors)
+    written = read_knobs(stage, op, setting.target, scope)
+    try:
+        built = _BUILDERS[op](stage, written, scope, setting)
+    except Failed:
+        # The chain was not reached: its names, at least, can be told now.
+        for link in stage.chain if OPS[op].chained else ():
+            check_name(link, scope)
+        raise
+    _check_annotation(stage, built, scope)
+    if len(scope.errors) > before:
+        raise Failed
+    return built
+
+
+def stage_view(stage: Assign, scope: Scope) -> Value:
+    """The value of a bare view, under the stage's own name."""
+    for what, parts in (("knobs", stage.knobs), ("a chain", stage.chain)):
+        for part in parts:
+            text = f"a view with {what}"
+            scope.note(Epilogue(part.span, what=text, mend=f"a view is free: use map({stage.target}) for work"))
+    base = tensor(stage.args[0], scope)
+    return Value(stage.target, base.dtype, base.shape, base.strides, base.offset, base.storage)
+
+
+def _cast(stage: Assign, written: dict[str, KnobData], scope: Scope, setting: Setting) -> Stage:
+    _refuse_chain(stage, scope)
+    _arguments(stage, 2, scope)
+    source = tensor(stage.args[0], scope)
+    dtype = element_type(stage.args[1], scope)
+    knobs = defaults.elementwise(written, setting.target)
+    result = fresh(stage.target, dtype, source.shape)
+    return _stage(stage, "cast", (source,), (result,), knobs, written, (), {})
+
+
+def _map(stage: Assign, written: dict[str, KnobData], scope: Scope, setting: Setting) -> Stage:
+    _arguments(stage, 1, scope)
+    node = stage.args[0]
+    raw = expression(node, scope, acc=False)
+    sources = loads(raw)
+    if not sources:
+        raise scope.fail(ArgumentError(node.span, what="map without a tensor", mend="use at least one tensor"))
+    shape = common_shape(sources, node.span, scope)
+    first = ChainStep(format_value(node), widen(raw, shape, node.span, scope), node.span)
+    chain = (first, *_chain(stage, shape, scope))
+    operands = chain_values(chain)
+    result = fresh(stage.target, computing_type(operands, chain), shape)
+    knobs = defaults.elementwise(written, setting.target)
+    return _stage(stage, "map", operands, (result,), knobs, written, chain, {})
+
+
+def _gemm(stage: Assign, written: dict[str, KnobData], scope: Scope, setting: Setting) -> Stage:
+    return _product(stage, written, scope, setting, rank=2)
+
+
+def _bmm(stage: Assign, written: dict[str, KnobData], scope: Scope, setting: Setting) -> Stage:
+    return _product(stage, written, scope, setting, rank=3)
+
+
+def _product(stage: Assign, written: dict[str, KnobData], scope: Scope, setting: Setting, rank: int) -> Stage:
+    a, b = _factors(stage, scope, rank)
+    m, k, n = a.shape[-2], a.shape[-1], b.shape[-1]
+    batch = a.shape[0] if rank == 3 else 1
+    shape = (*a.shape[:-2], m, n)
+    product = defaults.Product(batch, m, n, k, a, b)
+    if setting.target is Target.HOST:
+        knobs = defaults.host_gemm(product, written, setting.simd)
+    else:
+        knobs = defaults.sm90a_gemm(product, written, setting.policy)
+    result = fresh(stage.target, DType(knobs["out"]), shape)
+    attributes: dict[str, Any] = {"m": m, "n": n, "k": k, "math": knobs["math"], "acc": DType(knobs["acc"])}
+    if rank == 3:
+        attributes["batch"] = batch
+    chain = _chain(stage, shape, scope)
+    return _stage(stage, stage.op, (a, b), (result,), knobs, written, chain, attributes)
+
+
+def _factors(stage: Assign, scope: Scope, rank: int) -> tuple[Value, Value]:
+    _arguments(stage, 2, scope)
+    a, b = _both(stage.args, scope)
+    form = "[M, K] and [K, N]" if rank == 2 else "[B, M, K] and [B, K, N]"
+    for value, node in zip((a, b), stage.args, strict=True):
+        if len(value.shape) != rank:
+            what = f"{stage.op} takes {form}, and {value.name} has shape {list(value.shape)}"
+            mend = "use reshape, or bmm for a batch" if rank == 2 else "use reshape, or gemm without a batch"
+            raise scope.fail(ShapeMismatch(node.span, found=list(value.shape), what=what, mend=mend))
+    if a.shape[-1] != b.shape[-2]:
+        text = format_value(stage.args[1])
+        turned = text.removesuffix(".T") if text.endswith(".T") else f"{text}.T"
+        swapped = b.shape[-1] == a.shape[-1]
+        what = f"{a.name} has K = {a.shape[-1]} and {b.name} has K = {b.shape[-2]}"
+        mend = f"write {turned}" if swapped else "a's last extent must be b's last but one"
+        raise scope.fail(ShapeMismatch(stage.args[1].span, found=list(b.shape), what=what, mend=mend))
+    if rank == 3 and a.shape[0] != b.shape[0]:
+        what = f"{a.name} has a batch of {a.shape[0]} and {b.name} of {b.shape[0]}"
+        raise scope.fail(
+            ShapeMismatch(stage.args[1].span, found=b.shape[0], what=what, mend="the batches must agree")
+        )
+    if a.dtype is not b.dtype:
+        what = f"{a.name} is {a.dtype} and {b.name} is {b.dtype}"
+        mend = f"cast one of them: t = cast({b.name}, {a.dtype})"
+        raise scope.fail(ShapeMismatch(stage.args[1].span, found=str(b.dtype), what=what, mend=mend))
+    return a, b
+
+
+def _both(args: tuple[Argument, ...], scope: Scope) -> tuple[Value, Value]:
+    """Both operands, so that the second's error is told too."""
+    found: list[Value] = []
+    for node in args:
+        try:
+            found.append(tensor(node, scope))
+        except Failed:
+            continue
+    if len(found) < 2:
+        raise Failed
+    return found[0], found[1]
+
+
+def _torch(stage: Assign, written: dict[str, KnobData], scope: Scope, setting: Setting) -> Stage:
+    _refuse_chain(stage, scope)
+    call = torch_stages.read_call(stage, scope)
+    results = torch_stages.results(stage, call, scope)
+    attributes: dict[str, Any] = {"function": stage.op, "args": call.args, "kwargs": call.kwargs}
+    return _stage(stage, "torch", tuple(call.values.values()), results, {}, written, (), attributes)
+
+
+_BUILDERS: dict[str, Callable[[Assign, dict[str, KnobData], Scope, Setting], Stage]] = {
+    "cast": _cast,
+    "map": _map,
+    "gemm": _gemm,
+    "bmm": _bmm,
+    "torch": _torch,
+}
+
+
+def _stage(
+    stage: Assign,
+    op: str,
+    operands: tuple[Value, ...],
+    results: tuple[Value, ...],
+    knobs: dict[str, Any],
+    written: dict[str, KnobData],
+    chain: tuple[ChainStep, ...],
+    attributes: dict[str, Any],
+) -> Stage:
+    names = frozenset(written)
+    return Stage(stage.target, op, operands, results, knobs, names, chain, attributes, stage.once, stage.span)
+
+
+def _chain(stage: Assign, shape: tuple[int, ...], scope: Scope) -> tuple[ChainStep, ...]:
+    steps = []
+    for link in stage.chain:
+        try:
+            steps.append(chain_step(link, shape, scope))
+        except Failed:
+            continue
+    return tuple(steps)
+
+
+def _refuse_chain(stage: Assign, scope: Scope) -> None:
+    for link in stage.chain[:1]:
+        what = f"a chain behind {stage.op}"
+        mend = f"chains stand behind gemm, bmm and map: next = map({stage.target}) >> {link.name}(…)"
+        scope.note(Epilogue(link.span, found=link.name, what=what, mend=mend))
+
+
+def _arguments(stage: Assign, count: int, scope: Scope) -> None:
+    usage = OPS[stage.op].usage
+    if stage.kwargs:
+        what = f"{stage.op} has no argument {stage.kwargs[0].name!r}"
+        raise scope.fail(ArgumentError(stage.kwargs[0].span, what=what, mend=f"write {usage}"))
+    if len(stage.args) != count:
+        what = f"{stage.op} takes {count} argument(s) and got {len(stage.args)}"
+        raise scope.fail(ArgumentError(stage.span, what=what, mend=f"write {usage}"))
+
+
+def element_type(node: Argument, scope: Scope) -> DType:
+    """The element type that ``node`` names."""
+    found = node.text if isinstance(node, Name) else format_value(node)
+    return dtype_named(found, node.span, scope)
+
+
+def dtype_named(found: str, span: Span, scope: Scope) -> DType:
+    """The element type called ``found``; fails with ``unknown-type``."""
+    if found not in set(DType):
+        raise scope.fail(UnknownType(span, found=found, legal=", ".join(DType)))
+    return DType(found)
+
+
+_INTEGRAL = frozenset({"neg", "abs", "sign", "square", "relu", "add", "sub", "mul", "min", "max", "where"})
+
+
+def computing_type(operands: tuple[Value, ...], chain: tuple[ChainStep, ...]) -> DType:
+    """What a map gives: the widest of its tensors' float types (f16 with bf16 is f32).
+
+    Of integers alone it is the widest integer type, as long as nothing in the chain makes fractions; else f32.
+    """
+    floats = {value.dtype for value in operands if value.dtype.is_float}
+    if DType.F64 in floats:
+        return DType.F64
+    if floats:
+        return next(iter(floats)) if len(floats) == 1 else DType.F32
+    widest = max((value.dtype for value in operands), key=lambda dtype: (dtype.bytes, dtype is not DType.BOOL))
+    mixed = {DType.I8, DType.U8} <= {value.dtype for value in operands} and widest.bytes == 1
+    if widest is DType.BOOL or not all(_integral(step.expr) for step in chain):
+        return DType.F32
+    return DType.I16 if mixed else widest
+
+
+def _integral(expr: Expr) -> bool:
+    if isinstance(expr, Const):
+        return expr.value.is_integer()
+    if isinstance(expr, Apply):
+        return expr.function in _INTEGRAL and all(_integral(arg) for arg in expr.args)
+    return True
+
+
+def _check_annotation(stage: Assign, built: Stage, scope: Scope) -> None:
+    if built.op == "torch":
+        return
+    for written in stage.results:
+        check_type(written, built.result, scope)
+
+
+def check_type(written: TypeExpr, value: Value, scope: Scope) -> None:
+    """Note where an annotation says another type than the stage gives; sizes it names must be known."""
+    shape = torch_stages.extents(written, scope)
+    if dtype_named(written.dtype, written.span, scope) is not value.dtype or shape != value.shape:
+        what = f"{value.name} is {value.dtype}{list(value.shape)}, and is annotated {format_type(written)}"
+        mend = "take the annotation away, or mend the stage"
+        scope.note(ShapeMismatch(written.span, found=format_type(written), what=what, mend=mend))

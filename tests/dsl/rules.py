@@ -1,0 +1,145 @@
+"""Every rule of the checker with a program that trips it and one, as near as can be, that passes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kernels.problems.inspection import Signature
+from kernels.targets import Policy, Target
+from tests.dsl.programs import linear, linear_of, signature
+
+HOST, SM90A, SM80 = Target.HOST, Target.SM90A, Target.SM80
+DEEP = "(" * 20_000
+
+
+@dataclass(frozen=True)
+class Rule:
+    """``trips`` earns exactly the error ``name``, ``passes`` none; both are bodies for ``linear()`` or programs."""
+
+    name: str
+    trips: str
+    passes: str
+    target: Target = HOST
+    policy: Policy = Policy.HALF
+    problem: Signature | None = None
+    tripping_problem: Signature | None = None
+
+
+def gemm(knobs: str = "", chain: str = "") -> str:
+    """A body that is one linear layer."""
+    return f"  y = gemm(x, w.T){knobs}{chain}\n  return y"
+
+
+ODD = linear(n=1022)
+HUGE = signature("x f32 8388481 1", "w f32 4 1", "out f32 8388481 4")
+TALL = signature("x f32 8388480 1", "w f32 4 1", "out f32 8388480 4")
+HALF = linear_of("f16")
+EMPTY = signature("x f32 0", "", "out f32 0")
+ONE = signature("x f32 1", "", "out f32 1")
+THIN = "program p(x: f32[M, K], w: f32[N, K]) -> f32[M, N]\n" + gemm()
+SAME = "program p(x: f32[N]) -> f32[N]\n  y = map(x + 1)\n  return y"
+PLAIN = signature("x f32 512 256", "w f32 256 1024", "out f32 512 1024")
+NN = "program p(x: f32[M, K], w: f32[K, N]) -> f32[M, N]\n"
+CUBE = signature("x f32 64 64 64", "", "out f32 64 64")
+
+RULES = (
+    Rule("syntax", "  y = gemm(x, w.T\n  return y", gemm()),
+    Rule("source-size", "#" * 262_145, gemm() + "#" * 200_000),
+    Rule("nesting-depth", f"  y = map({DEEP}x", f"  y = gemm({'(' * 60}x{')' * 60}, w.T)\n  return y"),
+    Rule("number-range", gemm(chain=" >> scale(1e400)"), gemm(chain=" >> scale(1e300)")),
+    Rule("stage-form", "  y = x + 1\n  return y", gemm()),
+    Rule("unknown-name", "  y = gemm(x, weight.T)\n  return y", gemm()),
+    Rule("unknown-stage", "  y = matmul(x, w.T)\n  return y", gemm()),
+    Rule("unknown-function", gemm(chain=" >> rely()"), gemm(chain=" >> relu()")),
+    Rule("use-before-assign", "  y = map(z + 1)\n  z = gemm(x, w.T)\n  return y", gemm(chain=" >> add(1)")),
+    Rule(
+        "redefinition",
+        "  y = gemm(x, w.T)\n  y = map(y + 1)\n  return y",
+        "  y = gemm(x, w.T)\n  z = map(y + 1)\n  return z",
+    ),
+    Rule("argument-error", gemm(chain=" >> relu(3)"), gemm(chain=" >> leaky_relu(3)")),
+    Rule(
+        "unknown-type",
+        "  h = cast(x, fp16)\n  y = gemm(x, w.T)\n  return y",
+        "  h = cast(x, f16)\n  y = gemm(x, w.T)\n  return y",
+    ),
+    Rule(
+        "signature",
+        "program p(x: f32[M, K], v: f32[N, K]) -> f32[M, 1024]\n  y = gemm(x, v.T)\n  return y",
+        "program p(x: f32[M, K], w: f32[N, K]) -> f32[M, N]\n" + gemm(),
+    ),
+    Rule(
+        "symbol",
+        "program p(x: f32[M, K], w: f32[M, K]) -> f32[512, 1024]\n" + gemm(),
+        "program p(x: f32[M, K], w: f32[L, K]) -> f32[M, L]\n" + gemm(),
+    ),
+    Rule("shape-mismatch", "  y = gemm(x, w)\n  return y", gemm()),
+    Rule("view", "  y = gemm(x.permute(0, 0), w.T)\n  return y", "  y = gemm(x.permute(0, 1), w.T)\n  return y"),
+    Rule("output-type", gemm(".out(f16)"), gemm(".out(f32)")),
+    Rule(
+        "torch-result",
+        "  y = torch.nn.functional.linear(x, w, b)\n  return y",
+        "  y = torch.nn.functional.linear(x, w, b) -> f32[M, N]\n  return y",
+    ),
+    Rule(
+        "torch-function",
+        '  y = torch.load("f") -> f32[M, N]\n  return y',
+        "  y = torch.matmul(x, w.T) -> f32[M, N]\n  return y",
+    ),
+    Rule("unknown-knob", gemm(".tiles(96, 512, 256)"), gemm(".tile(96, 512, 256)")),
+    Rule("repeated-knob", gemm(".stages(2).stages(3)"), gemm(".stages(2).split(3)")),
+    Rule("knob-value", gemm(".stages(4)"), gemm(".stages(3)")),
+    Rule("target", gemm(), "  y = torch.matmul(x, w.T) -> f32[M, N]\n  return y", SM80),
+    Rule("tile", gemm(".tile(128, 260, 32)"), gemm(".tile(128, 200, 32)"), SM90A),
+    Rule("tile", gemm(".micro(6, 24)"), gemm(".micro(6, 16)")),
+    Rule("cluster", gemm(".cluster(8, 4)"), gemm(".cluster(4, 4)"), SM90A),
+    Rule("shared-memory", gemm(".tile(128, 256, 32).stages(5)"), gemm(".tile(128, 256, 32).stages(4)"), SM90A),
+    Rule("shared-memory", gemm(".tile(256, 128, 128)"), gemm(".tile(256, 128, 64)"), SM90A),
+    Rule(
+        "schedule",
+        gemm(".tile(64, 128, 32).schedule(cooperative)"),
+        gemm(".tile(128, 128, 32).schedule(cooperative)"),
+        SM90A,
+    ),
+    Rule("registers", gemm(".tile(256, 256, 32)"), gemm(".tile(256, 208, 32)"), SM90A),
+    Rule("registers", gemm(".micro(15, 32)"), gemm(".micro(14, 32)")),
+    Rule("grid", THIN, THIN, SM90A, Policy.STRICT, TALL, HUGE),
+    Rule("alignment", gemm(), gemm(".math(f32)"), SM90A, Policy.TF32, ODD),
+    Rule(
+        "layout",
+        "program p(x: f32[A, B, C]) -> f32[A, C]\n  a = x.permute(0, 2, 1).select(0, 0)\n  s = x.select(2, 0)\n"
+        "  y = gemm(s, a)\n  return y",
+        "program p(x: f32[A, B, C]) -> f32[A, C]\n  a = x.permute(0, 2, 1).select(0, 0)\n  s = map(x.select(2, 0))\n"
+        "  y = gemm(s, a)\n  return y",
+        SM90A,
+        problem=CUBE,
+    ),
+    Rule(
+        "major-ness",
+        NN + "  y = gemm(x, w).stages(3)\n  return y",
+        NN + "  y = gemm(x, w).stages(auto)\n  return y",
+        SM90A,
+        problem=PLAIN,
+    ),
+    Rule("tensor-size", SAME, SAME, problem=ONE, tripping_problem=EMPTY),
+    Rule(
+        "epilogue",
+        "  c = cast(x, f32) >> relu()\n  y = gemm(c, w.T)\n  return y",
+        "  c = map(x) >> relu()\n  y = gemm(c, w.T)\n  return y",
+    ),
+    Rule(
+        "epilogue",
+        "  i = cast(b, i32)\n" + gemm(chain=" >> mul(i)"),
+        "  i = cast(b, f16)\n" + gemm(chain=" >> mul(i)"),
+        SM90A,
+    ),
+    Rule("math", gemm(".acc(f16)"), gemm(".acc(f16).math(f16)"), SM90A),
+    Rule(
+        "precision",
+        "  y = gemm(x, w.T)\n  h = cast(y, f16)\n  z = map(y + h)\n  return z",
+        "  y = gemm(x, w.T)\n  h = cast(y, f64)\n  z = cast(h, f32)\n  return z",
+        policy=Policy.TF32,
+    ),
+    Rule("precision", gemm(".math(tf32)"), gemm(".math(f32)"), SM90A, Policy.STRICT),
+    Rule("once", gemm().replace("w.T)", "w.T) @once"), "  v = map(w * 2) @once\n  y = gemm(x, v.T)\n  return y"),
+)

@@ -1,0 +1,222 @@
+"""Messages and cautions of the rules about targets; that each rule trips and passes is in test_rules."""
+
+from __future__ import annotations
+
+import pytest
+
+from kernels.dsl.resources import SHARED_MEMORY_SM90A, epilogue_bytes, stage_bytes
+from kernels.dsl.simd import AVX2
+from kernels.targets import Policy, Target
+from tests.dsl.programs import cautions, checked, linear, linear_of, refusals, signature
+
+SM90A = Target.SM90A
+NN = "program p(x: f32[M, K], w: f32[K, N]) -> f32[M, N]\n"
+TN = "program p(x: f32[K, M], w: f32[K, N]) -> f32[M, N]\n"
+TURNED = signature("x f32 256 512", "w f32 256 1024", "out f32 512 1024")
+
+
+def gemm(tail: str = "") -> str:
+    return f"  y = gemm(x, w.T){tail}\n  return y"
+
+
+def test_only_contiguous_extents_must_be_aligned() -> None:
+    assert checked(gemm(), linear(m=1471, n=256, k=512), SM90A).stages
+
+
+@pytest.mark.parametrize(
+    ("sizes", "found", "mend"),
+    [
+        ({"n": 1022}, 1022, "pad N to 1024"),
+        ({"k": 254}, 254, "pad K to 256"),
+    ],
+)
+def test_an_alignment_error_names_the_extent_and_the_mend(sizes: dict[str, int], found: int, mend: str) -> None:
+    error = refusals(gemm(), linear(**sizes), SM90A)[0]
+    assert error.rule == "alignment"
+    assert str(found) in error.message
+    assert mend in error.mend
+    assert "math(f32)" in error.mend
+
+
+def test_f16_needs_multiples_of_eight() -> None:
+    half = "program p(x: f16[M, K], w: f16[N, K]) -> f16[M, N]\n" + gemm()
+    assert checked(half, linear_of("f16", k=248), SM90A).stages
+    assert refusals(half, linear_of("f16", k=252), SM90A)[0].mend == "pad K to 256 with torch.nn.functional.pad"
+
+
+def test_a_slice_that_begins_off_a_16_byte_boundary_is_refused() -> None:
+    body = "  y = gemm(x.slice(1, {0}, {1}), w.slice(1, 0, 128).T)\n  return y"
+    assert checked(body.format(4, 132), linear(), SM90A).stages
+    error = refusals(body.format(2, 130), linear(), SM90A)[0]
+    assert "begins at element 2 of x" in error.message
+
+
+def test_operands_cast_in_front_are_aligned_as_they_are_read() -> None:
+    assert checked(gemm(".math(f16)"), linear(k=248), SM90A).stages
+    assert refusals(gemm(".math(f16)"), linear(k=252), SM90A)[0].rule == "alignment"
+
+
+def test_tf32_operands_that_are_not_k_major_are_a_caution() -> None:
+    program = checked(
+        NN + "  y = gemm(x, w)\n  return y", signature("x f32 512 256", "w f32 256 1024", "o f32 512 1024"), SM90A
+    )
+    assert cautions(program) == ["major-ness"]
+    assert "w is not K-major" in program.warnings[0].message
+    assert cautions(checked(gemm(), target=SM90A)) == []
+
+
+def test_two_operands_that_are_not_k_major_take_a_tile_of_32() -> None:
+    body = TN + "  y = gemm(x.T, w).tile(128, 128, {0})\n  return y"
+    assert checked(body.format(32), TURNED, SM90A).stages
+    error = refusals(body.format(64), TURNED, SM90A)[0]
+    assert (error.rule, error.mend) == ("major-ness", "write tile(128, 128, 32)")
+
+
+def test_shared_memory_errors_show_both_numbers() -> None:
+    error = refusals(gemm(".tile(128, 256, 32).stages(5)"), linear(), SM90A)[0]
+    need = 5 * ((128 + 256) * 32 * 4 + 16) + 2 * 128 * 32 * 4
+    assert f"{need:,}" in error.message
+    assert f"{SHARED_MEMORY_SM90A:,}" in error.message
+    assert error.mend == "stages(4) fits"
+    assert (error.line, error.column) == (2, 38)
+
+
+def test_stages_left_to_the_compiler_must_leave_room_for_two() -> None:
+    error = refusals(gemm(".tile(256, 128, 128)"), linear(), SM90A)[0]
+    assert error.rule == "shared-memory"
+    assert error.mend == "tile(256, 128, 64) takes half of it"
+
+
+def test_the_epilogue_s_memory_counts_its_source() -> None:
+    body = "  r = map(w.slice(0, 0, 512) * 1)\n  y = gemm(x, w.T).tile(128, 128, 32){0}\n  return y"
+    plain = checked(body.format(""), target=SM90A).stages[1]
+    added = checked(
+        "  r = gemm(x, w.T)\n  y = gemm(x, w.T).tile(128, 128, 32) >> add(r)\n  return y", target=SM90A
+    ).stages[1]
+    assert epilogue_bytes(plain) == 2 * 128 * 32 * 4
+    assert epilogue_bytes(added) == 4 * 128 * 32 * 4
+    assert stage_bytes(plain) == 256 * 32 * 4 + 16
+
+
+def test_cluster_waste_is_a_caution_with_its_percentage() -> None:
+    program = checked(gemm(".tile(128, 256, 32).cluster(1, 8)"), target=SM90A)
+    assert cautions(program) == ["cluster"]
+    assert "50 %" in program.warnings[0].message
+
+
+@pytest.mark.parametrize(
+    ("knobs", "legal"),
+    [
+        ("tile(128, 40, 32).cluster(2, 1)", False),
+        ("tile(128, 40, 32).cluster(1, 2)", True),
+        ("tile(128, 48, 32).cluster(2, 1)", True),
+        ("tile(64, 128, 32).cluster(1, 16)", False),
+        ("tile(64, 128, 32).cluster(1, 8)", True),
+        ("tile(128, 40, 32)", True),
+    ],
+)
+def test_blocks_of_a_cluster_share_the_tile_in_groups_of_eight(knobs: str, legal: bool) -> None:
+    if legal:
+        assert checked(gemm(f".{knobs}"), target=SM90A).stages
+    else:
+        assert [error.rule for error in refusals(gemm(f".{knobs}"), target=SM90A)] == ["cluster"]
+
+
+def test_a_cluster_of_sixteen_is_legal_and_not_portable() -> None:
+    assert cautions(checked(gemm(".tile(128, 64, 32).cluster(4, 4)"), target=SM90A)) == ["cluster"]
+
+
+@pytest.mark.parametrize(
+    ("tile", "rule"),
+    [
+        ("tile(96, 128, 32)", "tile"),
+        ("tile(192, 128, 32).schedule(cooperative)", "tile"),
+        ("tile(64, 128, 32).schedule(streamk)", "schedule"),
+        ("tile(64, 260, 32)", "tile"),
+        ("tile(64, 12, 32)", "tile"),
+        ("tile(64, 24, 32)", "tile"),
+        ("tile(64, 128, 12)", "tile"),
+        ("tile(128, 256, 32).schedule(pingpong)", "registers"),
+    ],
+)
+def test_tiles_follow_the_schedule(tile: str, rule: str) -> None:
+    assert [error.rule for error in refusals(gemm(f".{tile}"), target=SM90A)] == [rule]
+
+
+@pytest.mark.parametrize(
+    "tile",
+    [
+        "tile(192, 128, 32).schedule(pingpong)",
+        "tile(256, 128, 32).schedule(streamk)",
+        "tile(64, 256, 8)",
+        "tile(128, 40, 32)",
+    ],
+)
+def test_unusual_tiles_that_work_are_legal(tile: str) -> None:
+    assert checked(gemm(f".{tile}"), target=SM90A).stages
+
+
+def test_the_plain_kernel_says_which_knobs_it_does_not_read() -> None:
+    program = checked(gemm(".tile(64, 64, 16).cluster(2, 1).math(f32)"), linear(n=1022, k=255), SM90A)
+    assert cautions(program) == ["knob-ignored", "knob-ignored"]
+
+
+def test_register_tiles_are_those_of_the_cpu() -> None:
+    assert checked(gemm(".micro(6, 16)"), simd=AVX2).stages
+    error = refusals(gemm(".micro(7, 16)"), simd=AVX2)[0]
+    assert (error.rule, error.mend) == ("registers", "micro(6, 16) fits")
+    assert refusals(gemm(".micro(6, 12)"), simd=AVX2)[0].mend == "write micro(6, 16)"
+    assert refusals(gemm(".micro(1, 256)"), simd=AVX2)[0].mend == "write micro(6, 16)"
+
+
+def test_host_blocks_have_a_largest_size() -> None:
+    assert refusals(gemm(".tile(12, 65536, 65536)"))[0].rule == "tile"
+
+
+def test_f8_has_no_code_on_any_target() -> None:
+    problem = signature("x f8e4m3 8 16; w f8e4m3 8 16", "", "out f8e4m3 8 8")
+    text = "program p(x: f8e4m3[M, K], w: f8e4m3[M, K]) -> f8e4m3[M, M] y = gemm(x, w.T) return y"
+    assert refusals(text, problem)[0].rule == "target"
+
+
+@pytest.mark.parametrize(
+    ("body", "policy", "target", "found"),
+    [
+        ("  h = cast(x, f16)\n", Policy.STRICT, Target.HOST, "f16"),
+        ("  h = cast(x, bf16)\n", Policy.TF32, Target.HOST, "bf16"),
+        ("  h = cast(x, i8)\n", Policy.HALF, Target.HOST, "i8"),
+        ("  h = torch.foo(x) -> f16[1]\n", Policy.STRICT, Target.HOST, "f16"),
+        ("  h = gemm(x, w.T).out(f16)\n", Policy.STRICT, Target.HOST, "f16"),
+        ("  h = gemm(x, w.T).math(bf16)\n", Policy.TF32, Target.HOST, "bf16"),
+        ("  h = gemm(x, w.T).math(f16).acc(f16)\n", Policy.TF32, SM90A, "f16"),
+    ],
+)
+def test_the_policy_is_named_where_it_is_broken(body: str, policy: Policy, target: Target, found: str) -> None:
+    errors = refusals(body + gemm(), target=target, policy=policy)
+    assert {error.rule for error in errors} == {"precision"}
+    assert f"the policy is {policy}" in errors[0].message
+    assert found in {error.found for error in errors}
+
+
+def test_types_of_the_problem_itself_are_always_allowed() -> None:
+    problem = signature("x f32 8 16", "w f16 8 16", "out f32 8 8")
+    text = "program p(x: f32[M, K], w: f16[N, K]) -> f32[M, N] h = cast(x, f16) y = gemm(h, w.T).out(f32) return y"
+    assert checked(text, problem, policy=Policy.STRICT).stages
+
+
+def test_integers_may_be_cast_to_whatever_holds_them() -> None:
+    problem = signature("i i64 8", "", "out f32 8")
+    assert checked("program p(i: i64[N]) -> f32[N] j = cast(i, u8) y = cast(j, f32) return y", problem).stages
+
+
+def test_rounded_products_on_the_host_are_a_caution() -> None:
+    program = checked(gemm(".math(bf16)"))
+    assert cautions(program) == ["math"]
+    assert program.stages[0].attributes["math"] == "bf16"
+
+
+def test_half_operands_are_multiplied_as_they_are() -> None:
+    half = "program p(x: f16[M, K], w: f16[N, K]) -> f16[M, N]\n"
+    assert refusals(half + gemm(".math(bf16)"), linear_of("f16"))[0].rule == "math"
+    assert refusals(half + gemm(".math(tf32)"), linear_of("f16"), SM90A)[0].rule == "math"
+    assert checked(half + gemm(".math(f16).acc(f16)"), linear_of("f16"), SM90A).stages

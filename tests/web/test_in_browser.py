@@ -1,0 +1,188 @@
+"""What only a browser can tell: scripts under the content policy, live swaps, keys, and axe's findings."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+
+from kernels.harness.evaluation import Outcome
+from tests.web import gallery
+
+playwright_api = pytest.importorskip("playwright.sync_api")
+axe_api = pytest.importorskip("axe_playwright_python.sync_playwright")
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine"),
+]
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Any]:
+    """One browser for the module. Playwright runs an event loop, which Django takes for an async view."""
+    before = os.environ.get("DJANGO_ALLOW_ASYNC_UNSAFE")
+    os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "1"
+    with playwright_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+    if before is None:
+        del os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"]
+    else:
+        os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = before
+
+
+@pytest.fixture
+def owner(transactional_db: None) -> User:
+    return gallery.person("alice")
+
+
+class Visit:
+    """A signed-in tab that remembers what its console said."""
+
+    def __init__(self, context: Any, base: str) -> None:
+        self.page, self.base = context.new_page(), base
+        self.said: list[str] = []
+        self.page.on("console", lambda m: self.said.append(m.text) if m.type in ("error", "warning") else None)
+        self.page.on("pageerror", lambda error: self.said.append(str(error)))
+
+    def go(self, address: str) -> Any:
+        self.page.goto(self.base + address)
+        return self.page
+
+
+def visit(chromium: Any, live_server: Any, owner: User, scheme: str = "light", **options: Any) -> Visit:
+    client = Client()
+    client.force_login(owner)
+    context = chromium.new_context(viewport={"width": 1280, "height": 900}, color_scheme=scheme, **options)
+    cookie = {"name": "sessionid", "value": client.cookies["sessionid"].value, "url": live_server.url}
+    context.add_cookies([cookie])
+    return Visit(context, live_server.url)
+
+
+def test_the_chart_s_points_are_reached_by_key(chromium: Any, live_server: Any, owner: User) -> None:
+    run = gallery.mid_flight(owner)
+    tab = visit(chromium, live_server, owner)
+    page = tab.go(f"/runs/{run.pk}/")
+    page.wait_for_selector("#chart .point[tabindex]", state="attached")
+    points = page.query_selector_all("#chart .point[tabindex]")
+    assert len(points) == 6
+    points[0].focus()
+    page.keyboard.press("Enter")
+    page.wait_for_url(f"**/runs/{run.pk}/own/*/*/")
+    assert tab.said == []
+
+
+def test_the_chart_s_numbers_come_when_asked_for_and_its_picture_can_be_kept(
+    chromium: Any, live_server: Any, owner: User
+) -> None:
+    run = gallery.near_sol(owner)
+    tab = visit(chromium, live_server, owner)
+    page = tab.go(f"/runs/{run.pk}/")
+    page.wait_for_selector("#chart .point[tabindex]", state="attached")
+    page.click("summary:has-text('Numbers as a table')")
+    page.wait_for_selector("#numbers td")
+    assert page.locator("#numbers td").count() == 13
+    with page.expect_download() as download:
+        page.click("[data-png]")
+    assert download.value.suggested_filename == f"{run}-best-over-sol.png"
+    assert tab.said == []
+
+
+def test_a_live_page_takes_what_is_new_and_holds_it_under_the_pointer(
+    chromium: Any, live_server: Any, owner: User
+) -> None:
+    run = gallery.mid_flight(owner)
+    trajectory = run.trajectories.get(problem__slug="own/6")
+    tab = visit(chromium, live_server, owner)
+    page = tab.go(f"/runs/{run.pk}/")
+    page.focus(f"#a-{trajectory.pk}")
+    gallery.attempt(trajectory, 7, Outcome.PASSED, 0.0005, parent=trajectory.best)
+    page.wait_for_selector("#stream li.new")
+    assert "own/6 #7" in page.inner_text("#stream li:first-child")
+    assert page.evaluate("document.activeElement.id") == f"a-{trajectory.pk}"
+    page.hover("#stream li:nth-child(2)")
+    gallery.attempt(trajectory, 8, Outcome.PASSED, 0.0004, parent=trajectory.best)
+    page.wait_for_selector("#held:not([hidden])")
+    assert page.inner_text("#held") == "1 newer held"
+    assert "own/6 #7" in page.inner_text("#stream li:first-child")
+    page.mouse.move(300, 300)
+    page.wait_for_selector("#stream li:first-child:has-text('own/6 #8')")
+    assert tab.said == []
+
+
+def test_a_lost_connection_is_said_and_taken_back(chromium: Any, live_server: Any, owner: User) -> None:
+    run = gallery.mid_flight(owner)
+    page = visit(chromium, live_server, owner).go(f"/runs/{run.pk}/")
+    page.context.set_offline(True)
+    page.wait_for_selector("#not-live:has-text('not live since')")
+    page.context.set_offline(False)
+    page.wait_for_selector("#not-live", state="detached")
+
+
+def test_pointing_at_a_line_marks_its_partners(chromium: Any, live_server: Any, owner: User) -> None:
+    best = gallery.near_sol(owner).trajectories.get().best
+    assert best is not None
+    tab = visit(chromium, live_server, owner)
+    page = tab.go(f"/runs/{best.trajectory.run_id}/own/2/{best.number}/")
+    page.hover("#M4 code")
+    assert page.eval_on_selector_all(".l.on", "lines => lines.map(line => line.id)") == ["M4", "L6", "L7", "L8"]
+    page.select_option("select[name=unit]", "x0")
+    page.wait_for_selector(".gen h2:has-text('CUDA')")
+    assert tab.said == []
+
+
+def test_single_keys_work_and_stay_out_of_fields(chromium: Any, live_server: Any, owner: User) -> None:
+    gallery.near_sol(owner)
+    tab = visit(chromium, live_server, owner)
+    page = tab.go("/runs/")
+    page.keyboard.press("j")
+    assert page.evaluate("document.activeElement.getAttribute('href')").startswith("/runs/")
+    page.keyboard.press("?")
+    assert page.evaluate("document.getElementById('keys').open")
+    page.keyboard.press("Escape")
+    page.keyboard.press("g")
+    page.keyboard.press("p")
+    page.wait_for_url("**/problems/")
+    page.keyboard.press("/")
+    page.keyboard.type("gr?n")
+    assert page.input_value("#find") == "gr?n"
+    assert page.url.endswith("/problems/")
+    assert tab.said == []
+
+
+def test_the_summary_follows_the_form(chromium: Any, live_server: Any, owner: User) -> None:
+    gallery.problems(4)
+    tab = visit(chromium, live_server, owner)
+    page = tab.go("/runs/new/")
+    page.check(".pick tbody tr:nth-child(1) input")
+    page.check(".pick tbody tr:nth-child(2) input")
+    page.fill("#id_attempts", "30")
+    page.wait_for_selector("#summary:has-text('60 attempts, 2 × 30')")
+    assert page.inner_text("#count") == "2 of 4 chosen"
+    assert tab.said == []
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 390)])
+def test_axe_finds_nothing_and_nothing_is_wider_than_the_page(
+    chromium: Any, live_server: Any, owner: User, scheme: str, width: int
+) -> None:
+    live, done, failed = gallery.mid_flight(owner), gallery.near_sol(owner), gallery.none_passed(owner)
+    number = done.trajectories.get().best.number  # type: ignore[union-attr]
+    tab = visit(chromium, live_server, owner, scheme, bypass_csp=True)  # axe itself is an inline script
+    tab.page.set_viewport_size({"width": width, "height": 900})
+    for address in (
+        "/runs/", f"/runs/{live.pk}/", f"/runs/{done.pk}/own/2/{number}/", f"/runs/{failed.pk}/own/2/2/",
+        f"/runs/{failed.pk}/attempts/", "/runs/new/", "/problems/", "/problems/own/2/", "/fleet/", "/search/?q=bias",
+    ):  # fmt: skip
+        page = tab.go(address)
+        found = axe_api.Axe().run(page)
+        assert found.violations_count == 0, f"{address}: {found.generate_report()}"
+        assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0, address
