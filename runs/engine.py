@@ -98,7 +98,7 @@ def _submit(trajectory: Trajectory, step: Evaluate) -> Attempt:
 
 def record_measured(attempt: Attempt, measured: Measured, state: str = AttemptState.DONE) -> None:
     """Store an attempt's end, move the best where it is one, and let the controller go on."""
-    trajectory = Trajectory.objects.select_related("run").get(pk=attempt.trajectory_id)
+    trajectory = Trajectory.objects.select_related("run").get(pk=attempt.trajectory.pk)
     append(trajectory, measured)
     attempt.state = state
     attempt.outcome = measured.outcome
@@ -133,7 +133,7 @@ def mark_queued_again(job: Job) -> None:
     if job.attempt is None or job.kind == JobKind.CROSS_BUILD:
         return
     state = AttemptState.BUILT if job.kind == JobKind.EVALUATE else AttemptState.QUEUED
-    Attempt.objects.filter(pk=job.attempt_id).exclude(state__in=FINAL).update(state=state, tries=job.tries)
+    Attempt.objects.filter(pk=job.attempt.pk).exclude(state__in=FINAL).update(state=state, tries=job.tries)
 
 
 def record_lost(job: Job, why: str) -> None:
@@ -142,7 +142,7 @@ def record_lost(job: Job, why: str) -> None:
     if job.kind == JobKind.CROSS_BUILD:
         return
     if job.attempt is not None:
-        attempt = Attempt.objects.select_related("trajectory").get(pk=job.attempt_id)
+        attempt = Attempt.objects.select_related("trajectory").get(pk=job.attempt.pk)
         if attempt.state not in FINAL:
             words = f"lost after {job.tries} tries: {last}"
             lost = Measured(attempt.number, Outcome.NOT_MEASURED, words, time_s=None, baseline_s=None)

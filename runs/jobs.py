@@ -128,8 +128,10 @@ class Lease:
             return LeaseLost()
         if self.job.queue == LATER:
             return JobPreempted() if urgent_work().exists() else None
-        cancelled = Run.objects.filter(pk=self.job.run_id, cancel_requested__isnull=False).exists()
-        return JobCancelled() if cancelled else None
+        run = self.job.run_id
+        if run is not None and Run.objects.filter(pk=run, cancel_requested__isnull=False).exists():
+            return JobCancelled()
+        return None
 
     def check(self) -> None:
         """Raise the reason to stop, where there is one. Call it when something that asked ``stop`` came back."""

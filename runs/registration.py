@@ -48,7 +48,7 @@ def facts_of_this_machine(queue: str) -> dict[str, str]:
     return facts
 
 
-@worker_ready.connect
+@worker_ready.connect  # type: ignore[untyped-decorator]  # Celery has no types
 def register(**_: Any) -> None:
     """Write this worker's row, take back what a predecessor of its name left undone, start the heartbeat."""
     queue, now = os.environ.get(QUEUE_VARIABLE, CPU), timezone.now()
@@ -68,7 +68,7 @@ def register(**_: Any) -> None:
     threading.Thread(target=_beat, name="heartbeat", daemon=True).start()
 
 
-@worker_shutdown.connect
+@worker_shutdown.connect  # type: ignore[untyped-decorator]  # Celery has no types
 def deregister(**_: Any) -> None:
     """Remove the row of a worker that ends in order."""
     _stopped.set()

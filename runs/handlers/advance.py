@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from runs import engine, jobs
+from runs.handlers.subjects import trajectory_of
 from runs.jobs import Lease
-from runs.models import Job, Trajectory
+from runs.models import Job
 
 
 def handle_advance(job: Job, lease: Lease) -> None:
     """Take one step of the job's trajectory."""
     with jobs.settling(job):
-        trajectory = Trajectory.objects.select_related("run", "problem").get(pk=job.trajectory_id)
+        trajectory = trajectory_of(job)
         engine.advance(trajectory)

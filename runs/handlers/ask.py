@@ -6,14 +6,15 @@ from agent.proposers import proposer
 from agent.steps import Asked
 from runs import engine, jobs
 from runs.fleet import CPU
+from runs.handlers.subjects import trajectory_of
 from runs.jobs import Lease
-from runs.models import Job, Trajectory
+from runs.models import Job
 from runs.states import JobKind
 
 
 def handle_ask(job: Job, lease: Lease) -> None:
     """Answer the trajectory's last ask."""
-    trajectory = Trajectory.objects.select_related("run").get(pk=job.trajectory_id)
+    trajectory = trajectory_of(job)
     run, history = trajectory.run, engine.history_of(trajectory)
     asked = history[-1]
     if not isinstance(asked, Asked):

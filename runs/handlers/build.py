@@ -21,6 +21,7 @@ from kernels.toolchain import Cache, build
 from kernels.toolchain.report import BuildOutcome, BuildReport
 from runs import engine, jobs
 from runs.fleet import device_queue
+from runs.handlers.subjects import attempt_of
 from runs.jobs import Lease
 from runs.models import Attempt, Job, Trajectory
 from runs.states import AttemptState, JobKind
@@ -77,7 +78,7 @@ def store_build(attempt: Attempt, trajectory: Trajectory, target: Target, compil
 
 def handle_build(job: Job, lease: Lease) -> None:
     """Build the job's attempt for its run's target and queue its evaluation, or end it."""
-    attempt = Attempt.objects.select_related("kernel", "trajectory__run").get(pk=job.attempt_id)
+    attempt = attempt_of(job)
     Attempt.objects.filter(pk=attempt.pk, state=AttemptState.QUEUED).update(state=AttemptState.BUILDING)
     trajectory, target = attempt.trajectory, Target(attempt.trajectory.run.target)
     try:

@@ -8,13 +8,14 @@ from kernels.targets import Target
 from kernels.toolchain import available
 from runs import jobs
 from runs.handlers.build import compile_program, store_build
+from runs.handlers.subjects import attempt_of
 from runs.jobs import Lease
-from runs.models import Attempt, Job
+from runs.models import Job
 
 
 def handle_cross_build(job: Job, lease: Lease) -> None:
     """Build the job's attempt for sm_90a, where this machine has nvcc and the program is legal there."""
-    attempt = Attempt.objects.select_related("kernel", "trajectory__run").get(pk=job.attempt_id)
+    attempt = attempt_of(job)
     if available(Target.SM90A) is None:
         _settle(job, "no nvcc on this machine")
         return

@@ -19,6 +19,7 @@ from kernels.toolchain.report import BuildReport
 from runs import engine, jobs
 from runs.fleet import CPU
 from runs.handlers.problem_files import problem_file
+from runs.handlers.subjects import attempt_of
 from runs.jobs import Lease
 from runs.models import Attempt, Job
 from runs.states import AttemptState, JobKind
@@ -26,9 +27,7 @@ from runs.states import AttemptState, JobKind
 
 def handle_evaluate(job: Job, lease: Lease) -> None:
     """Evaluate the job's attempt. A shared object that left the cache is built again first."""
-    attempt = Attempt.objects.select_related("kernel", "build", "trajectory__run", "trajectory__problem").get(
-        pk=job.attempt_id
-    )
+    attempt = attempt_of(job)
     Attempt.objects.filter(pk=attempt.pk, state=AttemptState.BUILT).update(state=AttemptState.EVALUATING)
     artifacts = _artifacts(attempt.build)
     if artifacts is None:

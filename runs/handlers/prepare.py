@@ -17,6 +17,7 @@ from runs.fleet import CPU
 from runs.handlers.bounds import store_bound
 from runs.handlers.inspect import inspected
 from runs.handlers.peaks import host_device
+from runs.handlers.subjects import trajectory_of
 from runs.jobs import Lease
 from runs.models import Job, Run, Trajectory
 from runs.states import JobKind, TrajectoryState
@@ -28,7 +29,7 @@ from sol.models import Device
 
 def handle_prepare(job: Job, lease: Lease) -> None:
     """Prepare the job's trajectory; what is wrong with its problem ends it with the error's own name."""
-    trajectory = Trajectory.objects.select_related("run", "problem").get(pk=job.trajectory_id)
+    trajectory = trajectory_of(job)
     engine.start(trajectory.run)
     Trajectory.objects.filter(pk=trajectory.pk, state=TrajectoryState.QUEUED).update(state=TrajectoryState.RUNNING)
     try:

@@ -92,5 +92,5 @@ def compile_for_cpu(source: str, library: Path) -> None:
     run_block = _SIDE_BY_SIDE if "__syncthreads" in source else _ONE_AFTER_THE_OTHER
     written = library.with_suffix(".cpp")
     written.write_text(_SHIM + run_block + _GRID + text, encoding="utf-8")
-    flags = ["-std=c++20", "-O1", "-shared", "-fPIC", "-pthread", "-ffp-contract=off", "-Wno-unknown-pragmas"]
+    flags = ["-std=c++20", "-O0", "-shared", "-fPIC", "-pthread", "-ffp-contract=off", "-Wno-unknown-pragmas"]
     subprocess.run(["g++", *flags, str(written), "-o", str(library)], check=True)

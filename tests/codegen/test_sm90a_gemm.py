@@ -137,6 +137,117 @@ def test_f32_operands_are_read_as_tf32() -> None:
     assert "read as tf32" in text
 
 
+F32_A, F32_B = tensor("a", F32, (M, K)), tensor("b", F32, (K, N))
+TURNED_A, TURNED_B = transposed(tensor("a", F32, (K, M))), transposed(tensor("b", F32, (N, K)))
+TF32 = {"tile": [128, 128, 32]}
+
+
+def handed_over(text: str) -> tuple[list[str], list[str], str]:
+    """What CUTLASS is given: the layouts of C, D, A and B, the operands in order, and the problem's extents."""
+    layouts = re.findall(r"cutlass::layout::(\w+), [48],", text)
+    operands = re.findall(r"const\*>\((a|b|narrow_a|narrow_b)\), \{", text)
+    extents = re.search(r"\{int\((\w)\), int\((\w)\), int\(k\)", text)
+    assert extents
+    return layouts, operands, "".join(extents.groups())
+
+
+@pytest.mark.parametrize("schedule", ["cooperative", "pingpong", "streamk"])
+@pytest.mark.parametrize(
+    ("a", "b", "layouts", "order"),
+    [
+        (F32_A, TURNED_B, ["RowMajor", "RowMajor", "RowMajor", "ColumnMajor"], "ab"),
+        (TURNED_A, TURNED_B, ["RowMajor", "RowMajor", "ColumnMajor", "ColumnMajor"], "ab"),
+        (TURNED_A, F32_B, ["RowMajor", "RowMajor", "ColumnMajor", "RowMajor"], "ab"),
+        (F32_A, F32_B, ["ColumnMajor", "ColumnMajor", "ColumnMajor", "ColumnMajor"], "ba"),
+    ],
+)
+def test_tf32_is_handed_over_transposed_where_a_is_k_major_and_b_is_not(  # type: ignore[no-untyped-def]
+    a, b, layouts, order, schedule
+) -> None:
+    found, operands, extents = handed_over(source(product(a, b, schedule=schedule, **TF32)))
+    assert (found, operands, extents) == (layouts, list(order), "mn" if order == "ab" else "nm")
+
+
+def test_cutlass_is_never_given_the_layouts_that_it_would_exchange_by_itself() -> None:
+    for a in (F32_A, TURNED_A):
+        for b in (F32_B, TURNED_B):
+            layouts, _, _ = handed_over(source(product(a, b, **TF32)))
+            assert layouts[2:] != ["RowMajor", "RowMajor"]
+
+
+@pytest.mark.parametrize(("math", "dtype"), [("f16", "half_t"), ("bf16", "bfloat16_t")])
+def test_two_byte_products_keep_their_order_in_every_layout(math: str, dtype: str) -> None:
+    for a in (F32_A, TURNED_A):
+        for b in (F32_B, TURNED_B):
+            text = source(product(a, b, math=math))
+            assert f"cutlass::{dtype}, cutlass::layout::" in text
+            assert handed_over(text)[1:] == (["narrow_a", "narrow_b"], "mn")
+
+
+def test_a_transposed_product_transposes_its_result_its_source_and_its_strides() -> None:
+    residual = load(tensor("r", F32, SHAPE), SHAPE)
+    text = source(product(F32_A, F32_B, [step("add(r)", call("add", ACC, residual))], **TF32))
+    assert "static_cast<float const*>(t0), {_1{}, ld_t0, int64_t(0)}," in text
+    assert "static_cast<float*>(y), {_1{}, n, m * n}}" in text
+    assert "static_cast<float const*>(b), {_1{}, ld_b, int64_t(0)}" in text
+    assert "static_cast<float const*>(a), {ld_a, _1{}, int64_t(0)}" in text
+    assert "// Multiplied as y^T = b^T a^T" in text
+
+
+@pytest.mark.parametrize(
+    ("value", "node", "filled"),
+    [
+        (tensor("t", F32, (N,)), "Sm90ColBroadcast<0, Tile, float, float, Stride<_1, _0, _0>>", "_1{}, _0{}"),
+        (tensor("t", F16, (M, 1)), "Sm90RowBroadcast<0, Tile, cutlass::half_t, float, Stride<_0, _1", "_0{}, _1{}"),
+        (tensor("t", F32, (1,)), "Sm90ScalarBroadcast<float, Stride<_0, _0, _0>>", "_0{}, _0{}"),
+        (transposed(tensor("t", F32, (N, M))), "Sm90AuxLoad<0, void, float, Stride<int64_t", "step_t1, ld_t1"),
+        (tensor("t", F16, SHAPE), "Sm90AuxLoad<0, void, cutlass::half_t, Stride<_1, int64_t", "_1{}, ld_t1"),
+    ],
+)
+def test_a_transposed_product_transposes_its_loads(value, node, filled) -> None:  # type: ignore[no-untyped-def]
+    residual = step("add(r)", call("add", ACC, load(tensor("r", F32, SHAPE), SHAPE)))
+    text = source(product(F32_A, F32_B, [residual, step("t", call("add", ACC, load(value, SHAPE)))], **TF32))
+    assert f"fusion::{node}" in text
+    (initialiser,) = (line for line in text.splitlines() if "add0_arguments, {" in line)
+    assert f"{{{filled}, " in initialiser
+
+
+def test_a_batched_transposed_product_keeps_its_batch_strides() -> None:
+    a, b = tensor("a", F32, (6, M, K)), tensor("b", F32, (6, K, N))
+    column = load(tensor("t", F32, (6, M, 1)), (6, M, N))
+    stage = product(a, b, [step("mul(t)", call("mul", ACC, column))], **TF32)
+    text = source(stage)
+    assert "static_cast<float const*>(b), {_1{}, ld_b, batch_b}" in text
+    assert "Sm90RowBroadcast<0, Tile, float, float, Stride<_0, _1, int64_t>>" in text
+    assert sizes(stage)["batch_t0"] == M
+
+
+def test_stream_k_of_a_transposed_product_counts_its_own_tiles() -> None:
+    wide = {"tile": [256, 64, 32], "schedule": "streamk"}
+    a, b = tensor("a", F32, (64, K)), tensor("b", F32, (K, 1024))
+    turned = code(product(a, b, **wide)).workspace_bytes
+    straight = code(product(a, transposed(tensor("b", F32, (1024, K))), **wide)).workspace_bytes
+    tile_bytes = 256 * 64 * 4
+    assert 4 * tile_bytes <= turned < 5 * tile_bytes
+    assert 16 * tile_bytes <= straight < 17 * tile_bytes
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "knobs", "legal"),
+    [
+        (F32_A, F32_B, {"tile": [128, 128, 16]}, "at least 24 of K"),
+        (TURNED_A, TURNED_B, {"tile": [128, 128, 16]}, "at least 24 of K"),
+        (TURNED_A, TURNED_B, {"tile": [128, 128, 32], "stages": 3}, "auto, or K-major"),
+        (TURNED_A, F32_B, {"tile": [128, 128, 64]}, "32 of K and a multiple of 32 of N"),
+        (TURNED_A, F32_B, {"tile": [128, 72, 32]}, "32 of K and a multiple of 32 of N"),
+    ],
+)
+def test_what_the_register_mainloop_does_not_take_is_refused(a, b, knobs, legal) -> None:  # type: ignore[no-untyped-def]
+    with pytest.raises(KnobWithoutCode, match=legal):
+        code(product(a, b, **knobs))
+    assert code(product(F32_A, TURNED_B, **knobs)).unit.source
+
+
 def test_narrowed_operands_go_through_the_workspace() -> None:
     stage = product(tensor("x", F32, (M, K)), transposed(tensor("w", F32, (N, K))), math="bf16")
     made = code(stage)

@@ -37,6 +37,10 @@ ATTENTION = """program scores(q: bf16[B, M, K], k: bf16[B, N, K], mask: f32[1, M
   s = bmm(q, k.permute(0, 2, 1)).schedule(streamk).tile(128, 128, 64) >> scale(0.125) >> add(mask)
   return s
 """
+PLAIN_TF32 = """program plain(a: f32[M, K], b: f32[K, N], bias: f32[N], res: f32[M, N]) -> f32[M, N]
+  y = gemm(a, b).tile(128, 128, 32) >> bias(bias) >> add(res)
+  return y
+"""
 STRICT = """program strict(x: f32[M, K], w: f32[N, K], c: f32[M, 1]) -> f32[M, N]
   y = gemm(x, w.T).math(f32).tile(64, 64, 16) >> mul(c)
   return y
@@ -81,6 +85,10 @@ def test_a_cast(golden: Callable[[str], None]) -> None:
 
 def test_a_batched_product_with_streamk(golden: Callable[[str], None]) -> None:
     golden(units(ATTENTION, (8, 256, 64), (8, 512, 64), (1, 256, 512))["s"].source)
+
+
+def test_a_transposed_product_with_a_bias_and_a_residual(golden: Callable[[str], None]) -> None:
+    golden(units(PLAIN_TF32, (256, 64), (64, 512), (512,), (256, 512), policy=Policy.TF32)["y"].source)
 
 
 def test_a_strict_product(golden: Callable[[str], None]) -> None:

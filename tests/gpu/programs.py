@@ -111,6 +111,62 @@ program bmm_batched_bias_bf16(a: bf16[B, M, K], b: bf16[B, K, N], bias: f32[B, 1
         (1024, 512), (512, 768), "f32", lambda nn, a, b: (a @ b).tanh(), TF32, out=(1024, 768), policy="tf32",
     ),
     _gemm(
+        "tf32_n_major_pingpong",
+        "gemm(a, b).tile(64, 128, 32).schedule(pingpong)\n"
+        "       >> bias(bias) >> mul(col) >> add(res) >> sub(aux) >> mul(one)\n"
+        "       >> expr(acc * 0.5 + max(q.T, 0)) >> leaky_relu(0.1)",
+        (1471, 512), (512, 264), "f32",
+        lambda nn, a, b, bias, col, res, aux, one, q: nn.leaky_relu(
+            (((a @ b + bias) * col + res - aux) * one) * 0.5 + nn.relu(q.T), 0.1
+        ),
+        TF32,
+        {
+            "bias": ("f32", (264,)), "col": ("f32", (1471, 1)), "res": ("f32", (1471, 264)),
+            "aux": ("f32", (1471, 264)), "one": ("f32", (1,)), "q": ("f32", (264, 1471)),
+        },
+        (1471, 264), policy="tf32",
+    ),
+    _gemm(
+        "tf32_n_major_wide",
+        "gemm(a, b).tile(256, 128, 32).cluster(2, 1).schedule(cooperative).raster(m) >> bias(bias) >> add(res)",
+        (2048, 2048), (2048, 1024), "f32", lambda nn, a, b, bias, res: a @ b + bias + res, TF32,
+        {"bias": ("f32", (1024,)), "res": ("f32", (2048, 1024))}, (2048, 1024), policy="tf32", baseline="float32",
+    ),
+    _gemm(
+        "tf32_n_major_to_f16", "gemm(a, b).math(tf32).out(f16).tile(128, 256, 32) >> mul(col) >> add(res) >> relu()",
+        (1000, 512), (512, 768), "f32 -> f16", lambda nn, a, b, col, res: nn.relu((a @ b) * col + res), TF32,
+        {"col": ("f32", (1000, 1)), "res": ("f16", (1000, 768))}, (1000, 768),
+    ),
+    _gemm(
+        "tf32_n_major_streamk", "gemm(a, b).tile(128, 128, 32).cluster(1, 2).schedule(streamk) >> bias(bias)",
+        (384, 16384), (16384, 640), "f32", lambda nn, a, b, bias: a @ b + bias, TF32,
+        {"bias": ("f32", (640,))}, (384, 640), policy="tf32",
+    ),
+    Case(
+        "bmm_tf32_n_major",
+        """
+program bmm_tf32_n_major(a: f32[B, M, K], b: f32[B, K, N], bias: f32[B, 1, N], col: f32[B, M, 1],
+                         res: f32[B, M, N]) -> f32[B, M, N]
+  y = bmm(a, b).tile(128, 64, 32) >> add(bias) >> mul(col) >> add(res)
+  return y
+""",
+        {
+            "a": ("f32", (5, 200, 320)), "b": ("f32", (5, 320, 264)), "bias": ("f32", (5, 1, 264)),
+            "col": ("f32", (5, 200, 1)), "res": ("f32", (5, 200, 264)),
+        },
+        lambda nn, a, b, bias, col, res: (a @ b + bias) * col + res,
+        TF32,
+        policy="tf32",
+        collective=True,
+    ),
+    _gemm(
+        "tf32_both_outer_cooperative",
+        "gemm(a.T, b).tile(256, 128, 32).cluster(2, 1).schedule(cooperative) >> bias(bias) >> mul(col) >> add(res)",
+        (512, 1024), (512, 768), "f32", lambda nn, a, b, bias, col, res: (a.T @ b + bias) * col + res, TF32,
+        {"bias": ("f32", (768,)), "col": ("f32", (1024, 1)), "res": ("f32", (1024, 768))}, (1024, 768),
+        policy="tf32",
+    ),
+    _gemm(
         "tf32_m_major", "gemm(a.T, b.T).tile(128, 128, 32) >> sigmoid()",
         (512, 1024), (768, 512), "f32", lambda nn, a, b: (a.T @ b.T).sigmoid(), TF32, out=(1024, 768), policy="tf32",
     ),

@@ -186,7 +186,12 @@ def test_hints_still_on_the_broker_are_not_sent_again(script: Script, monkeypatc
 
 def test_waiting_work_starts_only_when_nothing_else_lives(script: Script, monkeypatch: pytest.MonkeyPatch) -> None:
     sent: list[str] = []
-    monkeypatch.setattr("runs.jobs.send", lambda job_id, queue: bool(sent.append(queue)) or True)
+
+    def note(job_id: int, queue: str) -> bool:
+        sent.append(queue)
+        return True
+
+    monkeypatch.setattr("runs.jobs.send", note)
     monkeypatch.setattr("runs.recovery._waiting_on_broker", lambda queue: 0)
     jobs.enqueue(JobKind.INSPECT, LATER)
     make_run(attempts=1)

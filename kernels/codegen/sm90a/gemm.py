@@ -1,7 +1,8 @@
 """gemm and bmm on the tensor cores: a CUTLASS 3.x collective with the chain as its epilogue visitor tree.
 
 What it does not do: choose knobs (the checker has filled them), pad, or copy operands that TMA cannot read; those are
-refused by name. FP32 data multiplied as f16 or bf16 is narrowed into the workspace first, in the same launch.
+refused by name. FP32 data multiplied as f16 or bf16 is narrowed into the workspace first, in the same launch. Layouts
+that CUTLASS multiplies only the other way round are handed to it transposed: see ``orientation``.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from kernels.codegen.sm90a.arguments import Arguments
 from kernels.codegen.sm90a.errors import KnobWithoutCode
 from kernels.codegen.sm90a.layout import CUTLASS_TYPES, TMA_BYTES, Matrix, describe, matrix, require_tma, type_name
 from kernels.codegen.sm90a.narrow import Narrowing, plan_narrowing, write_narrow_kernel
+from kernels.codegen.sm90a.orientation import k_major, orient
 from kernels.codegen.sm90a.origins import Origins
 from kernels.codegen.sm90a.visitor import VisitorTree
 from kernels.codegen.sm90a.workspace import stream_k_bytes
@@ -38,7 +40,6 @@ _INCLUDES = """
 _RASTER = {"auto": "Heuristic", "m": "AlongM", "n": "AlongN"}
 _NARROW_MATH = {"f16": DType.F16, "bf16": DType.BF16}
 _ACCUMULATORS = {"f32": "float", "f16": "cutlass::half_t"}
-_CONTIGUOUS_TAGS = {"row": "cutlass::layout::RowMajor", "column": "cutlass::layout::ColumnMajor"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +83,11 @@ class GemmEmitter:
         self.narrow_to = _NARROW_MATH.get(str(stage.attributes.get("math", stage.knobs["math"])))
         self.operands = tuple(matrix(stage.name, value) for value in stage.operands[:2])
         self.narrowings = self._plan_narrowings()
+        as_stored = zip(self.operands, self.narrowings, strict=True)
+        tf32 = any(operand.value.dtype is DType.F32 and not narrowing for operand, narrowing in as_stored)
+        self.orientation = orient(stage, self.operands, tf32)
         self._declare_arguments()
-        self.tree = VisitorTree(stage, self.arguments, self.batched)
+        self.tree = VisitorTree(stage, self.arguments, self.batched, self.orientation)
         self._check_alignment()
         self.workspace_bytes = self._plan_workspace()
 
@@ -134,7 +138,7 @@ class GemmEmitter:
         for parameter, narrowing in zip("ab", self.narrowings, strict=True):
             if narrowing is not None:
                 self.arguments.size(f"offset_{parameter}", narrowing.start)
-        scheduler = stream_k_bytes(self.stage) if self.schedule.name == "streamk" else 0
+        scheduler = stream_k_bytes(self.stage, self.orientation) if self.schedule.name == "streamk" else 0
         if scheduler:
             self.arguments.size("offset_scratch", narrowed)
             self.arguments.size("workspace_bytes", narrowed + scheduler)
@@ -145,6 +149,11 @@ class GemmEmitter:
         chain = "".join(f" >> {step.text}" for step in stage.chain)
         names = ", ".join(value.name for value in stage.operands[:2])
         out.line("", f"{stage.name} = {stage.op}({names}){chain}, sm_90a", self.origins.call)
+        if self.orientation.transposed:
+            out.line(
+                "", "Multiplied as y^T = b^T a^T, as b is not K-major, which tf32 takes in the first place alone;"
+            )
+            out.line("", "the m of tile, cluster and raster runs along the columns of y.")
         out.lines(_INCLUDES)
         out.line()
         out.line(f"namespace {SYMBOL}_types {{")
@@ -174,16 +183,16 @@ class GemmEmitter:
     def _write_epilogue(self) -> None:
         stage, out, origins, source = self.stage, self.out, self.origins, self.tree.source
         result = type_name(stage.name, stage.result, CUTLASS_TYPES, "a gemm's result")
-        lanes = TMA_BYTES // stage.result.dtype.bytes
+        lanes, layout = TMA_BYTES // stage.result.dtype.bytes, self.orientation.row_major
         out.line("using Epilogue = typename cutlass::epilogue::collective::CollectiveBuilder<")
         out.line("    cutlass::arch::Sm90, cutlass::arch::OpClassTensorOp, Tile, Cluster,")
         out.line("    cutlass::epilogue::collective::EpilogueTileAuto, Accumulator, float,")
         if source is None:
-            out.line(f"    void, cutlass::layout::RowMajor, {lanes},", "no C: it is never read")
+            out.line(f"    void, {layout}, {lanes},", "no C: it is never read")
         else:
             lanes_c = TMA_BYTES // source.value.dtype.bytes
-            out.line(f"    {source.element}, cutlass::layout::RowMajor, {lanes_c},", f"C = {source.value.name}")
-        out.line(f"    {result}, cutlass::layout::RowMajor, {lanes},", origins.note("out"), origins.knob("out"))
+            out.line(f"    {source.element}, {layout}, {lanes_c},", f"C = {source.value.name}")
+        out.line(f"    {result}, {layout}, {lanes},", origins.note("out"), origins.knob("out"))
         note, mu = origins.note("schedule"), origins.knob("schedule")
         out.line(f"    cutlass::epilogue::{self.schedule.epilogue}, {self.tree.root}>::CollectiveOp;", note, mu)
         out.line()
@@ -192,12 +201,12 @@ class GemmEmitter:
         stages, out, origins = int(self.stage.knobs["stages"]), self.out, self.origins
         out.line("using Mainloop = typename cutlass::gemm::collective::CollectiveBuilder<")
         out.line("    cutlass::arch::Sm90, cutlass::arch::OpClassTensorOp,")
-        for index, operand in enumerate(self.operands):
-            narrowing = self.narrowings[index]
+        for index in self.orientation.pair(0, 1):
+            operand, narrowing = self.operands[index], self.narrowings[index]
             value = narrowing.as_value() if narrowing else operand.value
             element = type_name(self.stage.name, value, CUTLASS_TYPES, "the tensor cores")
             note = describe(operand.value) + self._math_note(operand, narrowing)
-            tag = f"{_CONTIGUOUS_TAGS[operand.major]}, {TMA_BYTES // value.dtype.bytes},"
+            tag = f"{self.orientation.tag(operand.major)}, {TMA_BYTES // value.dtype.bytes},"
             out.line(f"    {element}, {tag}", note, origins.operand(index))
         out.line("    Accumulator, Tile, Cluster,")
         note, mu = origins.note("stages"), origins.knob("stages")
@@ -260,17 +269,19 @@ inline int multiprocessors(int device) {
         out.line("  hardware.sm_count = multiprocessors(hardware.device_id);")
         out.line("  typename Gemm::Arguments arguments{")
         out.line(f"      cutlass::gemm::GemmUniversalMode::{mode},")
-        out.line(f"      {{int(m), int(n), int(k), int({batch})}},")
-        first, second = (self._operand_arguments(index) for index in range(2))
+        rows, columns = self.orientation.pair("m", "n")
+        out.line(f"      {{int({rows}), int({columns}), int(k), int({batch})}},")
+        first, second = (self._operand_arguments(index) for index in self.orientation.pair(0, 1))
         out.line(f"      {{{first},")
         out.line(f"       {second}}},")
         result = CUTLASS_TYPES[self.stage.result.dtype]
-        output = f"static_cast<{result}*>(y), {{n, _1{{}}, m * n}}"
+        dense = ", ".join(self.orientation.pair("n", "_1{}"))
+        output = f"static_cast<{result}*>(y), {{{dense}, m * n}}"
         if source is None:
-            out.line(f"      {{{tree_arguments}, nullptr, {{n, _1{{}}, m * n}}, {output}}},")
+            out.line(f"      {{{tree_arguments}, nullptr, {{{dense}, m * n}}, {output}}},")
         else:
             pointer = f"static_cast<{source.element} const*>({source.parameter})"
-            strides = f"{{{source.leading}, _1{{}}, {source.batch}}}"
+            strides = f"{{{', '.join(self.orientation.pair(source.leading, '_1{}'))}, {source.batch}}}"
             out.line(f"      {{{tree_arguments}, {pointer}, {strides},", f"C = {source.value.name}")
             out.line(f"       {output}}},")
         out.line("      hardware};")
@@ -282,9 +293,8 @@ inline int multiprocessors(int device) {
         pointer, leading = parameter, f"ld_{parameter}"
         if narrowing is not None:
             pointer, leading, batch = f"narrow_{parameter}", f"narrow_ld_{parameter}", f"narrow_batch_{parameter}"
-        # CUTLASS's strides are (M, K, L) of A and (N, K, L) of B: K-major is the row-major A, the column-major B.
-        k_major = (operand.major == "row") == (index == 0)
-        pair = f"{leading}, _1{{}}" if k_major else f"_1{{}}, {leading}"
+        # CUTLASS's strides are (M, K, L) of A and (N, K, L) of B, so that either operand can stand in either place.
+        pair = f"{leading}, _1{{}}" if k_major(operand, index) else f"_1{{}}, {leading}"
         return f"static_cast<{CUTLASS_TYPES[value.dtype]} const*>({pointer}), {{{pair}, {batch}}}"
 
     def _write_scheduling(self) -> None:

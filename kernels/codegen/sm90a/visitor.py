@@ -3,7 +3,7 @@
 Each link is one node. ``add``, ``sub``, ``mul`` and ``div`` of the accumulator and one tensor use CUTLASS's functors;
 any other link becomes a functor of its own, emitted into the unit. A tensor is loaded by the node that fits its
 strides: a scalar, a row (bias), a column, the source C (the first full tensor that TMA can read), or element by
-element.
+element. Where the product is handed to CUTLASS transposed, so is every load: a bias becomes a column.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from kernels.codegen.sm90a.arguments import Arguments
 from kernels.codegen.sm90a.expression import INFIX, functions, loads, text
 from kernels.codegen.sm90a.functions import FUNCTIONS, definitions
 from kernels.codegen.sm90a.layout import CUTLASS_TYPES, TMA_BYTES, describe, misalignment, type_name
+from kernels.codegen.sm90a.orientation import Orientation
 from kernels.codegen.sm90a.writer import SourceWriter
 from kernels.dsl.ir import Acc, Apply, ChainStep, Load, Stage, Value
 
@@ -55,10 +56,11 @@ class Link:
 class VisitorTree:
     """Plans the tree of one stage, then writes its types and its arguments."""
 
-    def __init__(self, stage: Stage, arguments: Arguments, batched: bool) -> None:
+    def __init__(self, stage: Stage, arguments: Arguments, batched: bool, orientation: Orientation) -> None:
         self._stage = stage
         self._arguments = arguments
         self._batched = batched
+        self._orientation = orientation
         self._leaves: dict[str, Leaf] = {}
         self.source: Source | None = None
         self.links = tuple(self._link(index, step) for index, step in enumerate(stage.chain))
@@ -105,10 +107,10 @@ class VisitorTree:
             stride = f"Stride<_0, _0, {'int64_t' if per_batch else '_0'}>"
             filled = f"{{{{}}, {{{pointer}}}, {{{{_0{{}}, _0{{}}, {per_batch or '_0{}'}}}}}}}"
             return Leaf(value, f"fusion::Sm90ScalarBroadcast<{element}, {stride}>", filled)
-        if row == 0 and column == 1:
-            return self._vector(value, element, pointer, "Row", "_0, _1", per_batch)
-        if row == 1 and column == 0:
-            return self._vector(value, element, pointer, "Col", "_1, _0", per_batch)
+        if (row, column) in ((0, 1), (1, 0)):
+            along_row = self._orientation.pair(row, column) == (0, 1)
+            kind, fixed = ("Row", "_0, _1") if along_row else ("Col", "_1, _0")
+            return self._vector(value, element, pointer, kind, fixed, per_batch)
         return self._full(value, element, parameter, pointer, per_batch)
 
     def _vector(
@@ -127,12 +129,13 @@ class VisitorTree:
             self.source = Source(value, element, parameter, row_size, per_batch or "int64_t(0)")
             return Leaf(value, f"fusion::Sm90SrcFetch<{element}>", "{}")
         if aligned:
-            stride, alignment = "Stride<int64_t, _1, int64_t>", TMA_BYTES // value.dtype.bytes
-            strides = f"{row_size}, _1{{}}, {per_batch or 'int64_t(0)'}"
+            types, alignment = ("int64_t", "_1"), TMA_BYTES // value.dtype.bytes
+            sizes = (row_size, "_1{}")
         else:
-            column_size = self._arguments.size(f"step_{parameter}", column)
-            stride, alignment = "Stride<int64_t, int64_t, int64_t>", 1
-            strides = f"{row_size}, {column_size}, {per_batch or 'int64_t(0)'}"
+            types, alignment = ("int64_t", "int64_t"), 1
+            sizes = (row_size, self._arguments.size(f"step_{parameter}", column))
+        stride = f"Stride<{', '.join(self._orientation.pair(*types))}, int64_t>"
+        strides = f"{', '.join(self._orientation.pair(*sizes))}, {per_batch or 'int64_t(0)'}"
         node = f"fusion::Sm90AuxLoad<0, void, {element}, {stride}, void, void, {alignment}, false>"
         return Leaf(value, node, f"{{{pointer}, {element}(0), {{{strides}}}}}")
 

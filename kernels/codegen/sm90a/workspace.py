@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from kernels.codegen.sm90a.orientation import Orientation
 from kernels.dsl.ir import Stage
 
 _ALIGNMENT = 128
 _SLACK = 4 * _ALIGNMENT
 
 
-def stream_k_bytes(stage: Stage) -> int:
+def stream_k_bytes(stage: Stage, orientation: Orientation) -> int:
     """An upper bound in bytes, whatever the card's number of SMs.
 
     From CUTLASS 4.2, ``PersistentTileSchedulerSm90StreamKParams::get_workspace_component_sizes``: at most every output
@@ -19,7 +20,8 @@ def stream_k_bytes(stage: Stage) -> int:
     cluster_m, cluster_n = stage.knobs["cluster"]
     swizzle = max(1, int(stage.knobs["swizzle"]))
     *batch, m, n = stage.result.shape
-    tiles: int = _tiles(m, tile_m, cluster_m * swizzle) * _tiles(n, tile_n, cluster_n * swizzle)
+    rows, columns = orientation.pair(m, n)
+    tiles: int = _tiles(rows, tile_m, cluster_m * swizzle) * _tiles(columns, tile_n, cluster_n * swizzle)
     for extent in batch:
         tiles *= extent
     bytes_a_tile = int(tile_m) * int(tile_n) * 4 + 2 * 4

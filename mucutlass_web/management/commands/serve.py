@@ -70,8 +70,8 @@ class _Serving:
         self.runtime: Path | None = None
 
     def run(self) -> None:
-        for name in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            signal.signal(name, self._stop)
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, self._stop)
         self.logs.mkdir(parents=True, exist_ok=True)
         lock = self._lock()
         try:
@@ -86,8 +86,8 @@ class _Serving:
         except _Stopped:
             self.say("stopping")
         finally:
-            for name in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-                signal.signal(name, signal.SIG_IGN)
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+                signal.signal(number, signal.SIG_IGN)
             self.parts.stop()
             recovery.release_in_order()
             Worker.objects.all().delete()
