@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 HOST ?= 127.0.0.1
 PORT ?= 8000
 
-.PHONY: run test check format bench lock migrations clean
+.PHONY: run test check format docs bench gpu-test lock migrations clean
 
 # --- install: once for each state of the lock files ---------------------------------------------------------------
 $(BIN)/python:
@@ -51,8 +51,15 @@ lock: $(VENV)/.test
 migrations: $(VENV)/.run
 	$(BIN)/python manage.py makemigrations
 
+docs: $(VENV)/.run
+	$(BIN)/mucutlass reference > docs/language.md
+
 bench: $(VENV)/.test
 	$(BIN)/python -m tests.bench
+
+# On a box with a card: needs torch, nvcc and the packages of pyproject's first list, no Django.
+gpu-test:
+	$(PYTHON) -m tests.gpu.run_suite --cache build/gpu --json build/gpu/suite.json
 
 clean:
 	rm -rf $(VENV) var .mypy_cache .ruff_cache .pytest_cache .hypothesis

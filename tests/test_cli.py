@@ -105,3 +105,9 @@ def test_the_command_line_loads_neither_django_nor_torch() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_the_language_reference_in_docs_is_what_the_command_prints(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["reference"]) == 0
+    kept = Path(__file__).resolve().parent.parent / "docs" / "language.md"
+    assert kept.read_text(encoding="utf-8") == capsys.readouterr().out, "run: make docs"

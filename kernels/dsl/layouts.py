@@ -8,7 +8,7 @@ epilogue reads are free of that, since it falls back to reading them element by 
 from __future__ import annotations
 
 from kernels.dsl import errors
-from kernels.dsl.errors import Alignment, Cluster, Epilogue, Layout, MajorNess, TensorSize
+from kernels.dsl.errors import Alignment, Cluster, Epilogue, Layout, MajorNess, TensorSize, Tile
 from kernels.dsl.expressions import chain_values
 from kernels.dsl.ir import Stage, Value
 from kernels.dsl.ops import TYPES
@@ -34,6 +34,7 @@ def check_stage(stage: Stage, setting: Setting, scope: Scope) -> None:
         )
         _result(stage, scope)
         _epilogue(stage, scope)
+        _columns(stage, letters, scope)
         _shares(stage, letters, scope)
         if stage.attributes["math"] == "tf32" and letters.strip("K"):
             _not_k_major(stage, letters, scope)
@@ -99,15 +100,32 @@ def _pad(stage: Stage, letter: str, extent: int, unit: int) -> str:
     return pad + (", or write math(f32), which needs no alignment" if plain else "")
 
 
+def _columns(stage: Stage, letters: str, scope: Scope) -> None:
+    """B's tile in shared memory is whole swizzle atoms, or a part of one: 16 columns of 16-bit types, 32 of tf32.
+
+    N-major 16-bit tiles are free of it. Found by compiling; CUTLASS says "Stride Divisibility Condition".
+    """
+    m, n, k = stage.knobs["tile"]
+    size = MATH_BYTES[stage.attributes["math"]]
+    if n % 8 or n == 24 or (size == 2 and letters[1:] != "K"):
+        return
+    whole = 8 * size
+    if n % whole and whole % n:
+        why = f"n is {n}, and a tile of B for {stage.attributes['math']} is stored {whole} columns at a time"
+        parts = " or ".join(str(part) for part in (8, 16) if part < whole)
+        mend = f"write tile({m}, {-(-n // whole) * whole}, {k}); n is {parts}, or a multiple of {whole}"
+        scope.note(Tile(scope.place(stage, "tile"), found=f"{m}, {n}, {k}", why=why, mend=mend))
+
+
 def _shares(stage: Stage, letters: str, scope: Scope) -> None:
-    """Blocks of a cluster load a share of a K-major tile each, in whole groups of eight rows."""
+    """Blocks of a cluster load an equal share of a K-major tile each, of eight rows or more."""
     m, n, _ = stage.knobs["tile"]
     across, along = stage.knobs["cluster"]
-    if across * along > 16 or m % 8 or n % 8:
+    if across * along > 16:
         return
     for letter, side, extent, blocks in zip(letters, "mn", (m, n), (along, across), strict=False):
-        if letter == "K" and extent % (8 * blocks):
-            why = f"splits the tile's {side} of {extent} into {blocks} shares, which are no multiples of 8"
+        if letter == "K" and (extent % blocks or extent // blocks < min(8, extent)):
+            why = f"splits the tile's {side} of {extent} into {blocks} shares of less than 8"
             mend = f"make {side} of tile a multiple of {8 * blocks}, or write cluster(1, 1)"
             place = scope.place(stage, "cluster", "tile")
             scope.note(Cluster(place, found=f"{across}, {along}", why=why, mend=mend))

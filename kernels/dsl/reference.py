@@ -46,9 +46,9 @@ _RULES = f"""\
 - host: micro's n is a multiple of the vector (16 f32 with AVX-512, 8 with AVX2); rows·vectors + vectors + 1 registers
   must fit (32 with AVX-512, 16 with AVX2). Good: B's k·n about 1 MiB, tile m and n multiples of micro.
 - sm_90a, tensor cores: contiguous extents, row strides and offsets are multiples of 16 bytes (f32 4, f16 8).
-- sm_90a tile: m 64, 128, 192 for pingpong, 128 or 256 for cooperative and streamk; n a multiple of 8 up to 256; k a
-  multiple of 32 bytes, best 128 bytes (32 for tf32, 64 for f16). m·n / threads <= {ACCUMULATORS_SM90A} registers
-  (256 threads cooperative and streamk, 128 pingpong).
+- sm_90a tile: m 64, 128, 192 for pingpong, 128 or 256 for cooperative and streamk; n up to 256: 8, 16, or a multiple of
+  16 for f16 and bf16, of 32 for tf32; k a multiple of 32 bytes, best 128 bytes (32 for tf32, 64 for f16).
+  m·n / threads <= {ACCUMULATORS_SM90A} registers (256 threads cooperative and streamk, 128 pingpong).
 - sm_90a: stages·((m + n)·k·bytes + 16) + epilogue <= {SHARED_MEMORY_SM90A} bytes; stages(auto) takes as many as fit.
 - sm_90a tf32 with an operand that is not K-major (gemm's a as x.T, b not as w.T): stages(auto) only, and k 32 if both.
 - sm_90a cluster: at most 16 blocks, 8 is portable; the grid is rounded up to whole clusters.

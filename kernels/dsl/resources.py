@@ -111,7 +111,7 @@ def _accumulators(stage: Stage, threads: int, scope: Scope) -> None:
     m, n, _ = stage.knobs["tile"]
     need = m * n // threads
     if need > ACCUMULATORS_SM90A:
-        most = ACCUMULATORS_SM90A * threads // m // 8 * 8
+        most = ACCUMULATORS_SM90A * threads // m // 32 * 32
         what = f"the sums of a {m}×{n} tile"
         have = f"{ACCUMULATORS_SM90A} for them"
         need_text = f"{need} a thread of {threads}"

@@ -5,6 +5,7 @@ Exit status 0: done. 1: something was wrong with what was given, one line an err
 
 from __future__ import annotations
 
+import os
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Sequence
@@ -81,6 +82,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except UserError as error:
         print(f"{error.slug()}: {error}", file=sys.stderr)
         return 1
+    except BrokenPipeError:
+        # Whoever read us has enough (`| head`); Python would complain again when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
     return status
 
 

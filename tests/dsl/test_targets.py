@@ -105,21 +105,33 @@ def test_cluster_waste_is_a_caution_with_its_percentage() -> None:
 
 
 @pytest.mark.parametrize(
-    ("knobs", "legal"),
+    ("knobs", "rules"),
     [
-        ("tile(128, 40, 32).cluster(2, 1)", False),
-        ("tile(128, 40, 32).cluster(1, 2)", True),
-        ("tile(128, 48, 32).cluster(2, 1)", True),
-        ("tile(64, 128, 32).cluster(1, 16)", False),
-        ("tile(64, 128, 32).cluster(1, 8)", True),
-        ("tile(128, 40, 32)", True),
+        ("tile(128, 8, 32).cluster(2, 1)", ["cluster"]),
+        ("tile(128, 16, 32).cluster(2, 1)", []),
+        ("tile(128, 96, 32).cluster(8, 1)", []),
+        ("tile(64, 128, 32).cluster(1, 16)", ["cluster"]),
+        ("tile(64, 128, 32).cluster(1, 8)", []),
+        ("tile(128, 40, 32)", ["tile"]),
+        ("tile(128, 48, 32)", ["tile"]),
+        ("tile(128, 160, 32)", []),
+        ("tile(128, 48, 64).math(f16)", []),
+        ("tile(128, 40, 64).math(f16)", ["tile"]),
+        ("tile(128, 80, 48).math(f16)", []),
     ],
 )
-def test_blocks_of_a_cluster_share_the_tile_in_groups_of_eight(knobs: str, legal: bool) -> None:
-    if legal:
-        assert checked(gemm(f".{knobs}"), target=SM90A).stages
+def test_tiles_are_legal_where_they_were_seen_to_compile(knobs: str, rules: list[str]) -> None:
+    if rules:
+        assert [error.rule for error in refusals(gemm(f".{knobs}"), target=SM90A)] == rules
     else:
-        assert [error.rule for error in refusals(gemm(f".{knobs}"), target=SM90A)] == ["cluster"]
+        assert checked(gemm(f".{knobs}"), target=SM90A).stages
+
+
+def test_n_major_16_bit_tiles_may_have_any_width() -> None:
+    problem = signature("x f32 512 256", "w f32 256 1024", "o f32 512 1024")
+    body = NN + "  y = gemm(x, w).tile(128, {0}, {1}).math({2})\n  return y"
+    assert checked(body.format(72, 64, "f16"), problem, SM90A).stages
+    assert refusals(body.format(80, 32, "tf32"), problem, SM90A)[0].rule == "tile"
 
 
 def test_a_cluster_of_sixteen_is_legal_and_not_portable() -> None:
@@ -145,12 +157,7 @@ def test_tiles_follow_the_schedule(tile: str, rule: str) -> None:
 
 @pytest.mark.parametrize(
     "tile",
-    [
-        "tile(192, 128, 32).schedule(pingpong)",
-        "tile(256, 128, 32).schedule(streamk)",
-        "tile(64, 256, 8)",
-        "tile(128, 40, 32)",
-    ],
+    ["tile(192, 128, 32).schedule(pingpong)", "tile(256, 128, 32).schedule(streamk)", "tile(64, 256, 8)"],
 )
 def test_unusual_tiles_that_work_are_legal(tile: str) -> None:
     assert checked(gemm(f".{tile}"), target=SM90A).stages

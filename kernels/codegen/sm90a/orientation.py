@@ -30,6 +30,7 @@ T = TypeVar("T")
 _TF32_BYTES = 4
 _INSTRUCTION_BYTES = 32
 _TRANSPOSED_BYTES = 128
+_ROWS_OF_A_SHARE = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,18 @@ def orient(stage: Stage, operands: tuple[Matrix, ...], tf32: bool) -> Orientatio
     sides = tuple(k_major(operand, index) for index, operand in enumerate(operands))
     if tf32 and not all(sides):
         _check_register_mainloop(stage, both_outer=not any(sides))
-    return Orientation(transposed=tf32 and sides == (True, False))
+    transposed = tf32 and sides == (True, False)
+    if transposed:
+        _check_shares(stage)
+    return Orientation(transposed)
+
+
+def _check_shares(stage: Stage) -> None:
+    """The blocks along a cluster's m load a share each of a's tile, which has the width n: whole groups of 8 rows."""
+    n, blocks = stage.knobs["tile"][1], stage.knobs["cluster"][0]
+    if n % (_ROWS_OF_A_SHARE * blocks):
+        legal = f"m up to {n // _ROWS_OF_A_SHARE} that cuts a tile's n of {n} into multiples of {_ROWS_OF_A_SHARE}"
+        _refuse(stage, "cluster", ", ".join(map(str, stage.knobs["cluster"])), legal)
 
 
 def _check_register_mainloop(stage: Stage, both_outer: bool) -> None:
