@@ -35,6 +35,9 @@ LIMITS = ChildLimits(seconds=60.0, memory_bytes=8 * 2**30, address_space_bytes=4
 _STARTING_S = 60.0
 """What importing torch may take on a busy machine, beside the problems' own seconds."""
 
+_NO_CARD = {"CUDA_VISIBLE_DEVICES": ""}
+"""A problem is looked at without memory, so without a card; and CUDA, once touched, does not survive the fork."""
+
 _OWN_BYTES = 2 * 2**30
 """Resident bytes of the process that forks, which the problems' own limit does not include."""
 
@@ -132,7 +135,11 @@ class _Batch:
                 return cancelled is not None and cancelled()
 
             result = childprocess.run_python(
-                "kernels.problems.inspect_child", [name], limits=self._outer_limits(), cancelled=look
+                "kernels.problems.inspect_child",
+                [name],
+                environment=_NO_CARD,
+                limits=self._outer_limits(),
+                cancelled=look,
             )
             self._collect(folder, settle)
         if self.read < len(self.tasks):
