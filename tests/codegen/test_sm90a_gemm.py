@@ -236,12 +236,13 @@ def test_stream_k_of_a_transposed_product_counts_its_own_tiles() -> None:
 @pytest.mark.parametrize(
     ("a", "b", "knobs", "legal"),
     [
-        (F32_A, F32_B, {"tile": [128, 128, 16]}, "at least 24 of K"),
-        (TURNED_A, TURNED_B, {"tile": [128, 128, 16]}, "at least 24 of K"),
+        (F32_A, F32_B, {"tile": [128, 128, 16]}, "a K that is a multiple of 32, or K-major"),
+        (F32_A, F32_B, {"tile": [128, 128, 48]}, "a K that is a multiple of 32, or K-major"),
+        (TURNED_A, TURNED_B, {"tile": [128, 128, 24]}, "a K that is a multiple of 32, or K-major"),
         (TURNED_A, TURNED_B, {"tile": [128, 128, 32], "stages": 3}, "auto, or K-major"),
-        (F32_A, F32_B, {"tile": [128, 40, 32], "cluster": [2, 1]}, "cuts a tile's n of 40 into multiples of 8"),
-        (TURNED_A, F32_B, {"tile": [128, 128, 64]}, "32 of K and a multiple of 32 of N"),
-        (TURNED_A, F32_B, {"tile": [128, 72, 32]}, "32 of K and a multiple of 32 of N"),
+        (F32_A, F32_B, {"tile": [128, 96, 32], "cluster": [8, 1]}, "cuts 96, the tile's n, into equal shares"),
+        (TURNED_A, F32_B, {"tile": [128, 128, 64]}, "a K of 32 and an N that is a multiple"),
+        (TURNED_A, F32_B, {"tile": [128, 72, 32]}, "a K of 32 and an N that is a multiple"),
     ],
 )
 def test_knobs_that_tf32_takes_only_with_other_layouts_are_refused(a, b, knobs, legal) -> None:  # type: ignore[no-untyped-def]

@@ -2,45 +2,35 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Page, expect
 
+from tests.browsing import CHROMIUM, NO_CHROMIUM, browser, is_complaint
 from tests.stack.stack import Stack
-
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.timeout(600),
-    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on PATH (Debian: apt install chromium)"),
+    pytest.mark.skipif(CHROMIUM is None, reason=NO_CHROMIUM),
 ]
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    # Playwright runs an event loop in this thread; Django's own tests in the same process must not mind it.
-    os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "1"
-    try:
-        with sync_playwright() as playwright:
-            browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
-            yield browser
-            browser.close()
-    finally:
-        del os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"]
+def chromium() -> Iterator[Browser]:
+    with browser() as started:
+        yield started
 
 
 @pytest.fixture
-def page(browser: Browser) -> Iterator[Page]:
-    context = browser.new_context(viewport={"width": 1280, "height": 900})
+def page(chromium: Browser) -> Iterator[Page]:
+    context = chromium.new_context(viewport={"width": 1280, "height": 900})
     page = context.new_page()
     complaints: list[str] = []
 
     def note(message: ConsoleMessage) -> None:
-        if message.type == "error":
+        if is_complaint(message):
             complaints.append(message.text)
 
     page.on("console", note)

@@ -2,41 +2,31 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from django.contrib.auth.models import User
 from django.test import Client
+from playwright.sync_api import Browser
 
 from kernels.harness.evaluation import Outcome
+from tests.browsing import CHROMIUM, NO_CHROMIUM, browser, is_complaint
 from tests.web import gallery
 
-playwright_api = pytest.importorskip("playwright.sync_api")
-axe_api = pytest.importorskip("axe_playwright_python.sync_playwright")
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.django_db(transaction=True),
-    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine"),
+    pytest.mark.skipif(CHROMIUM is None, reason=NO_CHROMIUM),
 ]
 
 
 @pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    """One browser for the module. Playwright runs an event loop, which Django takes for an async view."""
-    before = os.environ.get("DJANGO_ALLOW_ASYNC_UNSAFE")
-    os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "1"
-    with playwright_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield browser
-        browser.close()
-    if before is None:
-        del os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"]
-    else:
-        os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = before
+def chromium() -> Iterator[Browser]:
+    """One browser for the module."""
+    with browser() as started:
+        yield started
 
 
 @pytest.fixture
@@ -50,7 +40,7 @@ class Visit:
     def __init__(self, context: Any, base: str) -> None:
         self.page, self.base = context.new_page(), base
         self.said: list[str] = []
-        self.page.on("console", lambda m: self.said.append(m.text) if m.type in ("error", "warning") else None)
+        self.page.on("console", lambda m: self.said.append(m.text) if is_complaint(m) else None)
         self.page.on("pageerror", lambda error: self.said.append(str(error)))
 
     def go(self, address: str) -> Any:
@@ -183,6 +173,6 @@ def test_axe_finds_nothing_and_nothing_is_wider_than_the_page(
         f"/runs/{failed.pk}/attempts/", "/runs/new/", "/problems/", "/problems/own/2/", "/fleet/", "/search/?q=bias",
     ):  # fmt: skip
         page = tab.go(address)
-        found = axe_api.Axe().run(page)
+        found = Axe().run(page)
         assert found.violations_count == 0, f"{address}: {found.generate_report()}"
         assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0, address

@@ -13,7 +13,7 @@ mainloops for tf32, by the contiguous sides of A and B:
 So K and N never reaches CUTLASS. It is exchanged here, for the whole problem: ``y^T = b^T a^T`` has the sides M and K,
 and its y^T, C and broadcasts are the program's with rows and columns exchanged, column-major where those are row-major.
 Nothing is copied. Tile, cluster and raster stay as written and belong to the transposed problem, as they would in
-CUTLASS's own exchange: which tiles are legal does not depend on the layouts.
+CUTLASS's own exchange: the legal m and n of a tile are those that the schedule takes, whichever way round.
 """
 
 from __future__ import annotations
@@ -27,9 +27,7 @@ from kernels.dsl.ir import Stage
 
 T = TypeVar("T")
 
-_TF32_BYTES = 4
-_INSTRUCTION_BYTES = 32
-_TRANSPOSED_BYTES = 128
+_TURNED_AT_ONCE = 32
 _ROWS_OF_A_SHARE = 8
 
 
@@ -73,25 +71,30 @@ def orient(stage: Stage, operands: tuple[Matrix, ...], tf32: bool) -> Orientatio
 
 
 def _check_shares(stage: Stage) -> None:
-    """The blocks along a cluster's m load a share each of a's tile, which has the width n: whole groups of 8 rows."""
-    n, blocks = stage.knobs["tile"][1], stage.knobs["cluster"][0]
-    if n % (_ROWS_OF_A_SHARE * blocks):
-        legal = f"m up to {n // _ROWS_OF_A_SHARE} that cuts a tile's n of {n} into multiples of {_ROWS_OF_A_SHARE}"
-        _refuse(stage, "cluster", ", ".join(map(str, stage.knobs["cluster"])), legal)
+    """The blocks along a cluster's m load a share each of a's tile, n rows in all: whole groups of eight rows."""
+    n, (across, along) = stage.knobs["tile"][1], stage.knobs["cluster"]
+    if n % (_ROWS_OF_A_SHARE * across):
+        legal = f"an m that cuts {n}, the tile's n, into equal shares of whole groups of {_ROWS_OF_A_SHARE}"
+        _refuse(stage, "cluster", f"{across}, {along}", legal)
 
 
 def _check_register_mainloop(stage: Stage, both_outer: bool) -> None:
-    """The static assertions of the register mainloop and of the transposition, and the builder's stage count."""
-    _, n, k = stage.knobs["tile"]
+    """What the register mainloop and the transposition assert about the tile, and the builder about stages.
+
+    An M-major A is stored 32 elements of K at a time (other tiles fail with "Stride Divisibility Condition"), and the
+    transposition takes just those 128 bytes, in squares.
+    """
+    m, n, k = stage.knobs["tile"]
     if stage.knobs["stages"]:
         # The builder asks for StageCountAutoCarveout::bytes, which a fixed StageCount has not.
         _refuse(stage, "stages", str(stage.knobs["stages"]), "auto, or K-major operands")
-    if both_outer and (k * _TF32_BYTES != _TRANSPOSED_BYTES or n % k):
-        legal = "32 of K and a multiple of 32 of N, or one K-major operand"
-        _refuse(stage, "tile", ", ".join(map(str, stage.knobs["tile"])), legal)
-    if k * _TF32_BYTES <= 2 * _INSTRUCTION_BYTES:
-        legal = "at least 24 of K, or K-major operands"
-        _refuse(stage, "tile", ", ".join(map(str, stage.knobs["tile"])), legal)
+    if both_outer and (k != _TURNED_AT_ONCE or n % _TURNED_AT_ONCE):
+        legal = f"a K of {_TURNED_AT_ONCE} and an N that is a multiple of it, or one K-major operand"
+        _refuse(stage, "tile", f"{m}, {n}, {k}", legal)
+    if k % _TURNED_AT_ONCE:
+        _refuse(
+            stage, "tile", f"{m}, {n}, {k}", f"a K that is a multiple of {_TURNED_AT_ONCE}, or K-major operands"
+        )
 
 
 def _refuse(stage: Stage, knob: str, found: str, legal: str) -> None:

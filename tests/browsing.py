@@ -1,0 +1,38 @@
+"""What the browser tests share: which browser, how it is started, and which console lines are complaints."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from playwright.sync_api import Browser, ConsoleMessage, sync_playwright
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+NO_CHROMIUM = "no Chromium on PATH (Debian: apt install chromium)"
+
+# What htmx says when a newer request takes the place of one that is under way (hx-sync): nothing is wrong then.
+_SUPERSEDED = ("htmx:afterRequest", "htmx:sendAbort")
+
+
+@contextmanager
+def browser() -> Iterator[Browser]:
+    """A headless Chromium. Playwright runs an event loop in this thread, which Django takes for an async view."""
+    before = os.environ.get("DJANGO_ALLOW_ASYNC_UNSAFE")
+    os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "1"
+    try:
+        with sync_playwright() as playwright:
+            started = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
+            yield started
+            started.close()
+    finally:
+        if before is None:
+            del os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"]
+        else:
+            os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = before
+
+
+def is_complaint(message: ConsoleMessage) -> bool:
+    """Whether a console line says that something is wrong."""
+    return message.type in ("error", "warning") and not message.text.startswith(_SUPERSEDED)
