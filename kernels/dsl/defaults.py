@@ -11,6 +11,7 @@ from typing import Any
 
 from kernels.dsl.ir import Value
 from kernels.dsl.knobs import KnobData
+from kernels.dsl.orientation import multiplied_transposed
 from kernels.dsl.simd import Simd
 from kernels.dtypes import DType
 from kernels.targets import Policy, Target
@@ -79,9 +80,12 @@ def sm90a_gemm(product: Product, written: dict[str, KnobData], policy: Policy) -
     math = written.get("math", _sm90a_math(product.a.dtype, policy))
     if math == "f32":
         return _simt_gemm(product, written)
-    tile = written.get("tile", _sm90a_tile(product, str(math)))
+    m, n = product.m, product.n
+    if multiplied_transposed(product.a, product.b, str(math)):
+        m, n = n, m
+    tile = written.get("tile", _sm90a_tile(product.batch, m, n, str(math)))
     assert isinstance(tile, list)
-    rows, columns = -(-product.m // tile[0]), -(-product.n // tile[1])
+    rows, columns = -(-m // tile[0]), -(-n // tile[1])
     # Each block of a cluster loads a share of the tile: only sides that split into whole layout atoms.
     cluster = [1, 1]
     if rows % 2 == 0 and tile[1] % 64 == 0:
@@ -126,12 +130,12 @@ def _sm90a_math(dtype: DType, policy: Policy) -> str:
     return str(dtype)
 
 
-def _sm90a_tile(product: Product, math: str) -> list[int]:
+def _sm90a_tile(batch: int, rows: int, columns: int, math: str) -> list[int]:
     k = 128 // (4 if math == "tf32" else 2)
     for m, n in ((128, 256), (128, 128)):
-        if product.batch * -(-product.m // m) * -(-product.n // n) >= _SMS // 2 and product.n > n // 2:
+        if batch * -(-rows // m) * -(-columns // n) >= _SMS // 2 and columns > n // 2:
             return [m, n, k]
-    return [64, 64 if product.n <= 64 else 128, k]
+    return [64, 64 if columns <= 64 else 128, k]
 
 
 def elementwise(written: dict[str, KnobData], target: Target) -> dict[str, Any]:

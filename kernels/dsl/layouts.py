@@ -1,6 +1,7 @@
 """Types, sizes and layouts of tensors against what the target's loads and epilogues can do.
 
-Rules: target, tensor-size, layout, alignment, major-ness, epilogue. Tiles and memory are for ``resources``.
+Rules: target, tensor-size, layout, alignment, major-ness, epilogue, and what the layouts of a and b ask of tile and
+cluster. Tiles and memory besides are for ``resources``.
 TMA reads a tensor with one contiguous side whose extent, rows and start are multiples of 16 bytes; tensors that the
 epilogue reads are free of that, since it falls back to reading them element by element.
 """
@@ -12,6 +13,8 @@ from kernels.dsl.errors import Alignment, Cluster, Epilogue, Layout, MajorNess, 
 from kernels.dsl.expressions import chain_values
 from kernels.dsl.ir import Stage, Value
 from kernels.dsl.ops import TYPES
+from kernels.dsl.orientation import contiguous_side, multiplied_transposed
+from kernels.dsl.orientation import letter as letter_of
 from kernels.dsl.scope import Scope
 from kernels.dsl.stages import Setting
 from kernels.dtypes import DType
@@ -19,6 +22,8 @@ from kernels.targets import Target
 
 MATH_BYTES = {"tf32": 4, "f16": 2, "bf16": 2}
 """Bytes of an element as the tensor cores read it."""
+TURNED_AT_ONCE = 32
+"""Elements of K of a tf32 operand that is not K-major, in one step of the mainloop that turns it."""
 _TMA_BYTES = 16
 _MOST_ELEMENTS = 2**40
 _EPILOGUE_TYPES = (DType.F32, DType.F16, DType.BF16)
@@ -71,10 +76,11 @@ def _operand(stage: Stage, value: Value, role: str, scope: Scope) -> str:
     rows, columns = value.shape[-2:]
     down, along = value.strides[-2:]
     unit = _TMA_BYTES // MATH_BYTES[math]
-    if along == 1 or (columns == 1 and down != 1):
-        letter, extent, pitch = ("K" if role == "a" else "N"), columns, down if rows > 1 else 0
-    elif down == 1 or rows == 1:
-        letter, extent, pitch = ("M" if role == "a" else "K"), rows, along if columns > 1 else 0
+    side, letter = contiguous_side(value), letter_of(value, role)
+    if side == "columns":
+        extent, pitch = columns, down if rows > 1 else 0
+    elif side == "rows":
+        extent, pitch = rows, along if columns > 1 else 0
     else:
         what = f"{value.name} has no contiguous side (its strides are {list(value.strides)})"
         scope.note(Layout(stage.span, found=list(value.strides), what=what, mend=f"copy it: c = map({value.name})"))
@@ -103,25 +109,37 @@ def _pad(stage: Stage, letter: str, extent: int, unit: int) -> str:
 def _columns(stage: Stage, letters: str, scope: Scope) -> None:
     """B's tile in shared memory is whole swizzle atoms, or a part of one: 16 columns of 16-bit types, 32 of tf32.
 
-    N-major 16-bit tiles are free of it. Found by compiling; CUTLASS says "Stride Divisibility Condition".
+    N-major 16-bit tiles are free of it, and a tf32 tile that is turned beside an M-major A is never a part. Found by
+    compiling; CUTLASS says "Stride Divisibility Condition".
     """
     m, n, k = stage.knobs["tile"]
     size = MATH_BYTES[stage.attributes["math"]]
     if n % 8 or n == 24 or (size == 2 and letters[1:] != "K"):
         return
-    whole = 8 * size
-    if n % whole and whole % n:
-        why = f"n is {n}, and a tile of B for {stage.attributes['math']} is stored {whole} columns at a time"
-        parts = " or ".join(str(part) for part in (8, 16) if part < whole)
-        mend = f"write tile({m}, {-(-n // whole) * whole}, {k}); n is {parts}, or a multiple of {whole}"
+    whole, both_turned = 8 * size, size == 4 and letters == "MN"
+    if n % whole and (whole % n or both_turned):
+        done = "turned" if both_turned else "stored"
+        why = f"n is {n}, and a tile of B for {stage.attributes['math']} is {done} {whole} columns at a time"
+        parts = "" if both_turned else " or ".join(str(part) for part in (8, 16) if part < whole) + ", or "
+        mend = f"write tile({m}, {-(-n // whole) * whole}, {k}); n is {parts}a multiple of {whole}"
         scope.note(Tile(scope.place(stage, "tile"), found=f"{m}, {n}, {k}", why=why, mend=mend))
 
 
 def _shares(stage: Stage, letters: str, scope: Scope) -> None:
-    """Blocks of a cluster load an equal share of a K-major tile each, of eight rows or more."""
+    """Blocks of a cluster load an equal share of a K-major tile each, of eight rows or more.
+
+    Multiplied transposed, the K-major tile is the second, of n rows, and its shares are whole groups of eight.
+    """
     m, n, _ = stage.knobs["tile"]
     across, along = stage.knobs["cluster"]
     if across * along > 16:
+        return
+    if multiplied_transposed(*stage.operands, math=stage.attributes["math"]):
+        if n % 8 == 0 and n % (8 * across):
+            why = f"splits the tile's n of {n} into {across} shares, which are no whole groups of 8"
+            mend = f"make n of tile a multiple of {8 * across}, or write cluster(1, 1)"
+            place = scope.place(stage, "cluster", "tile")
+            scope.note(Cluster(place, found=f"{across}, {along}", why=why, mend=mend))
         return
     for letter, side, extent, blocks in zip(letters, "mn", (m, n), (along, across), strict=False):
         if letter == "K" and (extent % blocks or extent // blocks < min(8, extent)):
@@ -150,23 +168,32 @@ def _epilogue(stage: Stage, scope: Scope) -> None:
 
 
 def _not_k_major(stage: Stage, letters: str, scope: Scope) -> None:
-    """The tf32 instruction reads K-major operands; the mainloop that turns others has two limits of its own."""
+    """The tf32 instruction reads K-major operands; the mainloop that turns others has limits of its own."""
     turned = [value.name for value, letter in zip(stage.operands, letters, strict=False) if letter != "K"]
     names = " and ".join(turned)
     message = f"{names} is not K-major, as tf32 is read: it is turned on the way, at a price"
+    if multiplied_transposed(*stage.operands, math=stage.attributes["math"]):
+        message += f"; {stage.name} is multiplied transposed, at no extra copy"
     scope.caution("major-ness", message, stage.span)
-    stages, k = stage.knobs["stages"], stage.knobs["tile"][2]
+    stages = stage.knobs["stages"]
     if stages:
         what = f"stages({stages}) with {names}, which is not K-major: the mainloop that turns it sizes itself"
-        scope.note(
-            MajorNess(
-                scope.place(stage, "stages"),
-                found=stages,
-                what=what,
-                mend="write stages(auto), or a K-major operand",
-            )
-        )
-    if letters == "MN" and k != 32:
+        mend = "write stages(auto), or a K-major operand"
+        scope.note(MajorNess(scope.place(stage, "stages"), found=stages, what=what, mend=mend))
+    _turned_depth(stage, letters, names, scope)
+
+
+def _turned_depth(stage: Stage, letters: str, names: str, scope: Scope) -> None:
+    """Operands are turned 32 elements of K at a time; B beside an M-major A in one such step.
+
+    A k that no instruction takes is for ``resources`` to tell.
+    """
+    m, n, k = stage.knobs["tile"]
+    place = scope.place(stage, "tile")
+    if letters == "MN" and k != TURNED_AT_ONCE:
         what = f"a tile of K = {k} with {names}, neither of which is K-major: they are turned 32 elements at a time"
-        m, n, _ = stage.knobs["tile"]
-        scope.note(MajorNess(scope.place(stage, "tile"), found=k, what=what, mend=f"write tile({m}, {n}, 32)"))
+        scope.note(MajorNess(place, found=k, what=what, mend=f"write tile({m}, {n}, {TURNED_AT_ONCE})"))
+    elif k % 8 == 0 and k % TURNED_AT_ONCE:
+        why = f"k is {k}, and {names}, which is not K-major, is turned {TURNED_AT_ONCE} elements of K at a time"
+        mend = f"write tile({m}, {n}, {-(-k // TURNED_AT_ONCE) * TURNED_AT_ONCE}), or a K-major operand"
+        scope.note(Tile(place, found=f"{m}, {n}, {k}", why=why, mend=mend))

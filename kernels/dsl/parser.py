@@ -199,6 +199,10 @@ def _all_syntax_errors(text: str, first: UnexpectedInput) -> tuple[DslError, ...
 
 def _outside_brackets(text: str, offset: int) -> bool:
     """Whether a line begins a statement; a keyword argument on a line of its own (``  dim=1``) does not."""
-    line = text[offset : text.find("\n", offset) if "\n" in text[offset:] else len(text)]
-    before = text[:offset].rstrip()
-    return (not before.endswith((",", "(", "[")) and "=" in line) or line.lstrip().startswith("return")
+    end = text.find("\n", offset)
+    line = text[offset : end if end >= 0 else len(text)]
+    before = offset
+    while before and text[before - 1].isspace():
+        before -= 1
+    inside = before > 0 and text[before - 1] in ",(["
+    return (not inside and "=" in line) or line.lstrip().startswith("return")

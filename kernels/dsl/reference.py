@@ -50,7 +50,9 @@ _RULES = f"""\
   16 for f16 and bf16, of 32 for tf32; k a multiple of 32 bytes, best 128 bytes (32 for tf32, 64 for f16).
   m·n / threads <= {ACCUMULATORS_SM90A} registers (256 threads cooperative and streamk, 128 pingpong).
 - sm_90a: stages·((m + n)·k·bytes + 16) + epilogue <= {SHARED_MEMORY_SM90A} bytes; stages(auto) takes as many as fit.
-- sm_90a tf32 with an operand that is not K-major (gemm's a as x.T, b not as w.T): stages(auto) only, and k 32 if both.
+- sm_90a tf32 with an operand that is not K-major (gemm's a as x.T, b not as w.T): stages(auto) only, k a multiple of
+  32; if both are not, k is 32 and n a multiple of 32. gemm(x, w) with neither as .T is multiplied transposed, free of
+  charge: m of tile, cluster and raster runs along N, n along M; n is a multiple of 8·(cluster's first number).
 - sm_90a cluster: at most 16 blocks, 8 is portable; the grid is rounded up to whole clusters.
 - sm_90a math(f32): a plain kernel that reads none of tile, cluster, schedule, stages, swizzle, raster.
 - A knob of another target is ignored with a caution, so that one program can serve several."""

@@ -11,7 +11,8 @@ import math
 from kernels.dsl.errors import Cluster, Grid, Registers, Schedule, SharedMemory, Tile
 from kernels.dsl.expressions import chain_values
 from kernels.dsl.ir import Stage
-from kernels.dsl.layouts import MATH_BYTES
+from kernels.dsl.layouts import MATH_BYTES, TURNED_AT_ONCE
+from kernels.dsl.orientation import letter, multiplied_transposed
 from kernels.dsl.scope import Scope
 from kernels.dsl.simd import Simd
 from kernels.dsl.stages import Setting
@@ -155,11 +156,20 @@ def _shared_memory(stage: Stage, scope: Scope) -> None:
         return
     most = (SHARED_MEMORY_SM90A - epilogue_bytes(stage)) // stage_bytes(stage)
     m, n, k = stage.knobs["tile"]
-    half = max(32 // MATH_BYTES[stage.attributes["math"]], k // 2)
-    mend = f"stages({most}) fits" if most >= 2 else f"tile({m}, {n}, {half}) takes half of it"
+    least = _least_depth(stage)
+    less = max(least, k // 2 // least * least)
+    part = "half of it" if 2 * less == k else "less"
+    mend = f"stages({most}) fits" if most >= 2 else f"tile({m}, {n}, {less}) takes {part}"
     found = str(written) if written else "the least of 2"
     place, have = scope.place(stage, "stages", "tile"), f"{SHARED_MEMORY_SM90A:,}"
     scope.note(SharedMemory(place, found=found, need=f"{need:,}", have=have, mend=mend))
+
+
+def _least_depth(stage: Stage) -> int:
+    """What k is a multiple of: an instruction's 32 bytes, or a step of turning a tf32 operand."""
+    math = stage.attributes["math"]
+    both_k_major = [letter(value, role) for value, role in zip(stage.operands, "ab", strict=True)] == ["K", "K"]
+    return TURNED_AT_ONCE if math == "tf32" and not both_k_major else 32 // MATH_BYTES[math]
 
 
 def _cluster(stage: Stage, scope: Scope) -> None:
@@ -175,8 +185,10 @@ def _cluster(stage: Stage, scope: Scope) -> None:
             f"a cluster of {m * n} blocks is not portable: a card may refuse it",
             scope.place(stage, "cluster"),
         )
-    rows = -(-stage.attributes["m"] // stage.knobs["tile"][0])
-    columns = -(-stage.attributes["n"] // stage.knobs["tile"][1])
+    extents = stage.attributes["m"], stage.attributes["n"]
+    if multiplied_transposed(*stage.operands, math=stage.attributes["math"]):
+        extents = extents[::-1]
+    rows, columns = (-(-extent // side) for extent, side in zip(extents, stage.knobs["tile"][:2], strict=True))
     whole = -(-rows // m) * m * (-(-columns // n) * n)
     if whole > rows * columns:
         waste = 100 * (whole - rows * columns) / whole

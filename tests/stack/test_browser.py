@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -38,7 +39,8 @@ def page(chromium: Browser) -> Iterator[Page]:
     page.set_default_timeout(20_000)
     yield page
     context.close()
-    assert complaints == []
+    # A used link answers 410, and Chromium reports any such answer as an error.
+    assert [line for line in complaints if "410 (Gone)" not in line] == []
 
 
 def launch(page: Page, stack: Stack, slug: str, attempts: int) -> None:
@@ -47,7 +49,7 @@ def launch(page: Page, stack: Stack, slug: str, attempts: int) -> None:
     page.get_by_label("Attempts a problem").fill(str(attempts))
     page.get_by_label("Stop near SOL").fill("")
     page.get_by_role("button", name="Launch").click()
-    page.wait_for_url("**/runs/[0-9]*/")
+    page.wait_for_url(re.compile(r"/runs/\d+/$"))
 
 
 def test_from_sign_in_to_the_best_candidate_and_a_cancelled_run(stack: Stack, page: Page) -> None:
