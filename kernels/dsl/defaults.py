@@ -81,7 +81,7 @@ def sm90a_gemm(product: Product, written: dict[str, KnobData], policy: Policy) -
     if math == "f32":
         return _simt_gemm(product, written)
     m, n = product.m, product.n
-    if multiplied_transposed(product.a, product.b, str(math)):
+    if multiplied_transposed((product.a, product.b), str(math)):
         m, n = n, m
     tile = written.get("tile", _sm90a_tile(product.batch, m, n, str(math)))
     assert isinstance(tile, list)

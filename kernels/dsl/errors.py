@@ -104,7 +104,7 @@ class SourceSize(DslError):
     """The text is larger than a program may be."""
 
     wrong = "the program has {found} characters"
-    right = "at most {limit} are read; a program is a page, not a book"
+    right = "at most {limit} are read, which is some 300 stages: write fewer, or shorter names and comments"
 
 
 class NestingDepth(DslError):

@@ -134,7 +134,7 @@ def _shares(stage: Stage, letters: str, scope: Scope) -> None:
     across, along = stage.knobs["cluster"]
     if across * along > 16:
         return
-    if multiplied_transposed(*stage.operands, math=stage.attributes["math"]):
+    if multiplied_transposed(stage.operands, stage.attributes["math"]):
         if n % 8 == 0 and n % (8 * across):
             why = f"splits the tile's n of {n} into {across} shares, which are no whole groups of 8"
             mend = f"make n of tile a multiple of {8 * across}, or write cluster(1, 1)"
@@ -172,7 +172,7 @@ def _not_k_major(stage: Stage, letters: str, scope: Scope) -> None:
     turned = [value.name for value, letter in zip(stage.operands, letters, strict=False) if letter != "K"]
     names = " and ".join(turned)
     message = f"{names} is not K-major, as tf32 is read: it is turned on the way, at a price"
-    if multiplied_transposed(*stage.operands, math=stage.attributes["math"]):
+    if multiplied_transposed(stage.operands, stage.attributes["math"]):
         message += f"; {stage.name} is multiplied transposed, at no extra copy"
     scope.caution("major-ness", message, stage.span)
     stages = stage.knobs["stages"]

@@ -31,10 +31,15 @@ def letter(value: Value, role: str) -> str:
     return _LETTERS[role].get(contiguous_side(value), "")
 
 
-def multiplied_transposed(a: Value, b: Value, math: str) -> bool:
+def letters(operands: tuple[Value, ...]) -> str:
+    """The letters of a and b, in this order: ``KK`` for gemm(x, w.T) of row-major x and w."""
+    return "".join(letter(value, role) for value, role in zip(operands, "ab", strict=True))
+
+
+def multiplied_transposed(operands: tuple[Value, ...], math: str) -> bool:
     """Whether sm_90a computes ``y^T = b^T a^T`` for ``y = a b``: tf32 with a K-major a and an N-major b.
 
     CUTLASS takes an operand that is not K-major in the first place alone. Tile, cluster and raster then belong to the
     transposed problem: their m runs along the program's columns.
     """
-    return math == "tf32" and letter(a, "a") + letter(b, "b") == "KN"
+    return math == "tf32" and letters(operands) == "KN"

@@ -19,8 +19,8 @@ from kernels.dsl.builder import Builder
 from kernels.dsl.errors import DslError, NestingDepth, ProgramErrors, SourceSize, Syntax
 from kernels.dsl.syntax import Argument, Program, Span
 
-SOURCE_LIMIT = 256 * 1024
-"""Characters of text that are read."""
+SOURCE_LIMIT = 40 * 1024
+"""Characters of text that are read: some 300 stages with all their knobs, and little enough for a web request."""
 DEPTH_LIMIT = 64
 """Levels of brackets, and of operators in one expression."""
 _ERROR_LIMIT = 20
@@ -133,11 +133,19 @@ def _too_deep(root: Any) -> Iterator[DslError]:
         node, depth = pending.pop()
         if isinstance(node, tuple):
             pending.extend((item, depth) for item in node)
-        elif dataclasses.is_dataclass(node) and not isinstance(node, Span):
+        elif parts := _parts(node.__class__):
             if depth > DEPTH_LIMIT:
                 yield NestingDepth(getattr(node, "span", root.span), limit=DEPTH_LIMIT, found=depth)
                 return
-            pending.extend((getattr(node, field.name), depth + 1) for field in dataclasses.fields(node))
+            pending.extend((getattr(node, part), depth + 1) for part in parts)
+
+
+@cache
+def _parts(kind: type) -> tuple[str, ...]:
+    """The fields of a kind of node, its place left out; none for what is no node."""
+    if kind is Span or not dataclasses.is_dataclass(kind):
+        return ()
+    return tuple(field.name for field in dataclasses.fields(kind) if field.name != "span")
 
 
 # What a syntax error says.

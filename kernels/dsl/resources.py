@@ -12,7 +12,7 @@ from kernels.dsl.errors import Cluster, Grid, Registers, Schedule, SharedMemory,
 from kernels.dsl.expressions import chain_values
 from kernels.dsl.ir import Stage
 from kernels.dsl.layouts import MATH_BYTES, TURNED_AT_ONCE
-from kernels.dsl.orientation import letter, multiplied_transposed
+from kernels.dsl.orientation import letters, multiplied_transposed
 from kernels.dsl.scope import Scope
 from kernels.dsl.simd import Simd
 from kernels.dsl.stages import Setting
@@ -168,8 +168,8 @@ def _shared_memory(stage: Stage, scope: Scope) -> None:
 def _least_depth(stage: Stage) -> int:
     """What k is a multiple of: an instruction's 32 bytes, or a step of turning a tf32 operand."""
     math = stage.attributes["math"]
-    both_k_major = [letter(value, role) for value, role in zip(stage.operands, "ab", strict=True)] == ["K", "K"]
-    return TURNED_AT_ONCE if math == "tf32" and not both_k_major else 32 // MATH_BYTES[math]
+    turned = math == "tf32" and letters(stage.operands) != "KK"
+    return TURNED_AT_ONCE if turned else 32 // MATH_BYTES[math]
 
 
 def _cluster(stage: Stage, scope: Scope) -> None:
@@ -186,7 +186,7 @@ def _cluster(stage: Stage, scope: Scope) -> None:
             scope.place(stage, "cluster"),
         )
     extents = stage.attributes["m"], stage.attributes["n"]
-    if multiplied_transposed(*stage.operands, math=stage.attributes["math"]):
+    if multiplied_transposed(stage.operands, stage.attributes["math"]):
         extents = extents[::-1]
     rows, columns = (-(-extent // side) for extent, side in zip(extents, stage.knobs["tile"][:2], strict=True))
     whole = -(-rows // m) * m * (-(-columns // n) * n)

@@ -40,11 +40,13 @@ THIN = "program p(x: f32[M, K], w: f32[N, K]) -> f32[M, N]\n" + gemm()
 SAME = "program p(x: f32[N]) -> f32[N]\n  y = map(x + 1)\n  return y"
 PLAIN = signature("x f32 512 256", "w f32 256 1024", "out f32 512 1024")
 NN = "program p(x: f32[M, K], w: f32[K, N]) -> f32[M, N]\n"
+TN = "program p(x: f32[K, M], w: f32[K, N]) -> f32[M, N]\n"
+TURNED = signature("x f32 256 512", "w f32 256 1024", "out f32 512 1024")
 CUBE = signature("x f32 64 64 64", "", "out f32 64 64")
 
 RULES = (
     Rule("syntax", "  y = gemm(x, w.T\n  return y", gemm()),
-    Rule("source-size", "#" * 262_145, gemm() + "#" * 200_000),
+    Rule("source-size", "#" * 40_961, gemm() + "#" * 40_000),
     Rule("nesting-depth", f"  y = map({DEEP}x", f"  y = gemm({'(' * 60}x{')' * 60}, w.T)\n  return y"),
     Rule("number-range", gemm(chain=" >> scale(1e400)"), gemm(chain=" >> scale(1e300)")),
     Rule("stage-form", "  y = x + 1\n  return y", gemm()),
@@ -92,7 +94,28 @@ RULES = (
     Rule("target", gemm(), "  y = torch.matmul(x, w.T) -> f32[M, N]\n  return y", SM80),
     Rule("tile", gemm(".tile(128, 260, 32)"), gemm(".tile(128, 192, 32)"), SM90A),
     Rule("tile", gemm(".micro(6, 24)"), gemm(".micro(6, 16)")),
+    Rule(
+        "tile",
+        NN + "  y = gemm(x, w).tile(128, 128, 48)\n  return y",
+        NN + "  y = gemm(x, w).tile(128, 128, 64)\n  return y",
+        SM90A,
+        problem=PLAIN,
+    ),
+    Rule(
+        "tile",
+        TN + "  y = gemm(x.T, w).tile(128, 16, 32)\n  return y",
+        TN + "  y = gemm(x.T, w).tile(128, 32, 32)\n  return y",
+        SM90A,
+        problem=TURNED,
+    ),
     Rule("cluster", gemm(".cluster(8, 4)"), gemm(".cluster(4, 4)"), SM90A),
+    Rule(
+        "cluster",
+        NN + "  y = gemm(x, w).tile(128, 96, 32).cluster(8, 1)\n  return y",
+        NN + "  y = gemm(x, w).tile(128, 96, 32).cluster(4, 1)\n  return y",
+        SM90A,
+        problem=PLAIN,
+    ),
     Rule("shared-memory", gemm(".tile(128, 256, 32).stages(5)"), gemm(".tile(128, 256, 32).stages(4)"), SM90A),
     Rule("shared-memory", gemm(".tile(256, 128, 128)"), gemm(".tile(256, 128, 64)"), SM90A),
     Rule(

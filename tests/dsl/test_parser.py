@@ -145,6 +145,18 @@ def test_it_reads_up_to_the_limit_of_characters() -> None:
     assert errors_of(text + "a" * (SOURCE_LIMIT - len(text) + 1))[0].rule == "source-size"
 
 
+def test_three_hundred_stages_with_all_their_knobs_are_within_the_limit() -> None:
+    knobs = ".tile(128, 128, 32).cluster(2, 1).schedule(pingpong).stages(auto)"
+    stages = "".join(f"  y{i} = gemm(x, layers.{i}.weight.T){knobs} >> gelu() >> add(y{i})\n" for i in range(300))
+    assert len(parse(HEAD + stages + "  return y299").stages) == 300
+
+
+def test_a_text_past_the_limit_is_told_both_numbers() -> None:
+    error = errors_of("#" * (SOURCE_LIMIT + 1))[0]
+    assert str(SOURCE_LIMIT + 1) in error.message
+    assert f"at most {SOURCE_LIMIT} are read" in error.mend
+
+
 @pytest.mark.parametrize("number", ["9223372036854775808", "1" * 400, "1e309", "1" * 5000 + ".0"])
 def test_it_refuses_numbers_that_no_type_holds(number: str) -> None:
     error = errors_of(HEAD + f"  y = map(x * {number})\n  return y")[0]

@@ -12,7 +12,17 @@ from tests.dsl.programs import cautions, checked, linear, linear_of, refusals, s
 SM90A = Target.SM90A
 NN = "program p(x: f32[M, K], w: f32[K, N]) -> f32[M, N]\n"
 TN = "program p(x: f32[K, M], w: f32[K, N]) -> f32[M, N]\n"
+TT = "program p(x: f32[K, M], w: f32[N, K]) -> f32[M, N]\n"
+PLAIN = signature("x f32 512 256", "w f32 256 1024", "out f32 512 1024")
 TURNED = signature("x f32 256 512", "w f32 256 1024", "out f32 512 1024")
+BOTH = signature("x f32 256 512", "w f32 1024 256", "out f32 512 1024")
+PAIRS = {
+    "KK": ("  y = gemm(x, w.T){0}\n  return y", None),
+    "KN": (NN + "  y = gemm(x, w){0}\n  return y", PLAIN),
+    "MK": (TT + "  y = gemm(x.T, w.T){0}\n  return y", BOTH),
+    "MN": (TN + "  y = gemm(x.T, w){0}\n  return y", TURNED),
+}
+"""By the contiguous sides of a and b: a body that takes knobs, and its problem."""
 
 
 def gemm(tail: str = "") -> str:
@@ -70,6 +80,86 @@ def test_two_operands_that_are_not_k_major_take_a_tile_of_32() -> None:
     assert checked(body.format(32), TURNED, SM90A).stages
     error = refusals(body.format(64), TURNED, SM90A)[0]
     assert (error.rule, error.mend) == ("major-ness", "write tile(128, 128, 32)")
+
+
+@pytest.mark.parametrize(
+    ("pair", "knobs", "rules"),
+    [
+        *[("KK", f"tile(128, 128, {k})", []) for k in (8, 16, 24, 48)],
+        *[(pair, f"tile(128, 128, {k})", ["tile"]) for pair in ("KN", "MK") for k in (8, 16, 24, 48)],
+        *[(pair, f"tile(128, 128, {k})", []) for pair in ("KN", "MK") for k in (32, 64)],
+        *[(pair, f"tile(128, 128, {k}).math(f16)", []) for pair in PAIRS for k in (16, 48)],
+        ("KN", "tile(128, 128, 12)", ["tile"]),
+        ("MN", "tile(128, 128, 16)", ["major-ness"]),
+        *[("MN", f"tile(128, {n}, 32)", ["tile"]) for n in (8, 16, 24, 48)],
+        *[("MN", f"tile(128, {n}, 32)", []) for n in (32, 96)],
+        *[(pair, f"tile(128, {n}, 32)", []) for pair in ("KN", "MK") for n in (8, 16, 32)],
+        ("MN", "tile(128, 16, 64).math(f16)", []),
+        ("KN", "tile(128, 96, 32).cluster(8, 1)", ["cluster"]),
+        ("KN", "tile(128, 96, 32).cluster(4, 1)", []),
+        ("KN", "tile(128, 8, 32).cluster(2, 1)", ["cluster"]),
+        ("KN", "tile(128, 16, 32).cluster(2, 1)", []),
+        ("KN", "tile(64, 128, 32).cluster(1, 16)", []),
+        ("KN", "tile(128, 12, 32)", ["tile"]),
+        ("MN", "tile(128, 96, 32).cluster(8, 1)", []),
+    ],
+)
+def test_tf32_tiles_follow_the_contiguous_sides(pair: str, knobs: str, rules: list[str]) -> None:
+    body, problem = PAIRS[pair]
+    text = body.format(f".{knobs}")
+    if rules:
+        assert [error.rule for error in refusals(text, problem, SM90A)] == rules
+    else:
+        assert checked(text, problem, SM90A).stages
+
+
+@pytest.mark.parametrize(
+    ("pair", "knobs", "column", "mend"),
+    [
+        ("KN", ".tile(128, 96, 48)", 17, "write tile(128, 96, 64), or a K-major operand"),
+        ("MN", ".tile(128, 16, 32)", 19, "write tile(128, 32, 32); n is a multiple of 32"),
+        ("KN", ".cluster(8, 1).tile(128, 96, 32)", 17, "make n of tile a multiple of 64, or write cluster(1, 1)"),
+    ],
+)
+def test_a_tile_that_cannot_be_turned_is_told_at_its_knob(pair: str, knobs: str, column: int, mend: str) -> None:
+    body, problem = PAIRS[pair]
+    error = refusals(body.format(knobs), problem, SM90A)[0]
+    assert (error.line, error.column, error.mend) == (2, column, mend)
+
+
+@pytest.mark.parametrize("pair", PAIRS)
+def test_only_a_k_major_with_b_n_major_is_said_to_be_multiplied_transposed(pair: str) -> None:
+    body, problem = PAIRS[pair]
+    messages = " ".join(caution.message for caution in checked(body.format(""), problem, SM90A).warnings)
+    assert ("multiplied transposed, at no extra copy" in messages) == (pair == "KN")
+
+
+def test_the_waste_of_a_transposed_product_is_counted_on_the_exchanged_grid() -> None:
+    knobs = ".tile(128, 256, 32).cluster{0}"
+    for pair, wasteful, whole in (("KK", (1, 8), (4, 1)), ("KN", (1, 4), (8, 1))):
+        body, problem = PAIRS[pair]
+        program = checked(body.format(knobs.format(wasteful)), problem, SM90A)
+        assert "50 % of it idles" in next(c.message for c in program.warnings if c.rule == "cluster")
+        assert "cluster" not in cautions(checked(body.format(knobs.format(whole)), problem, SM90A))
+
+
+def test_the_default_tile_and_cluster_of_a_transposed_product_are_those_of_the_transposed_problem() -> None:
+    problem = signature("x f32 192 256", "w f32 256 1024", "out f32 192 1024")
+    few = signature("x f32 64 256", "w f32 256 8192", "out f32 64 8192")
+    knobs = checked(PAIRS["KN"][0].format(".tile(64, 64, 32)"), problem, SM90A).stages[0].knobs
+    assert knobs["cluster"] == [2, 1]
+    straight = checked(PAIRS["KK"][0].format(".tile(64, 64, 32)"), linear(192, 1024, 256), SM90A).stages[0].knobs
+    assert straight["cluster"] == [1, 2]
+    turned = checked(PAIRS["KN"][0].format(""), few, SM90A)
+    assert (turned.stages[0].knobs["tile"], turned.stages[0].knobs["cluster"]) == ([64, 64, 32], [2, 1])
+    assert cautions(turned) == ["major-ness"]
+
+
+def test_the_mend_for_too_much_shared_memory_is_legal_itself() -> None:
+    body, problem = PAIRS["MK"]
+    error = refusals(body.format(".tile(128, 256, 96)"), problem, SM90A)[0]
+    assert (error.rule, error.mend) == ("shared-memory", "tile(128, 256, 32) takes less")
+    assert checked(body.format(".tile(128, 256, 32)"), problem, SM90A).stages
 
 
 def test_shared_memory_errors_show_both_numbers() -> None:
