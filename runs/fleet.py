@@ -24,6 +24,11 @@ def device_queue(target: Target) -> str:
     return "host" if target is Target.HOST else f"cuda.{target.value}"
 
 
+def preparing_queue(target: Target) -> str:
+    """Where a problem is prepared: on a card's own worker for a card, since its bounds are that card's."""
+    return CPU if target is Target.HOST else device_queue(target)
+
+
 @dataclass(frozen=True, slots=True)
 class QueueState:
     """One queue as the launch and run pages show it. ``since`` of the oldest waiting job is the page's business."""

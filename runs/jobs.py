@@ -31,6 +31,16 @@ logger = logging.getLogger(__name__)
 
 TASK = "runs.execute"
 _ASK_EVERY_S = 1.0
+_SILENCE_S = 2.0
+
+
+class _Broker:
+    """What this process knows of the broker: until when (monotonic seconds) it is taken for dead."""
+
+    silent_until = 0.0
+
+
+_broker = _Broker()
 
 
 class LeaseLost(Exception):
@@ -71,11 +81,17 @@ def enqueue(
 
 
 def send(job_id: int, queue: str) -> bool:
-    """Put the hint on the broker. A broker that does not answer is no error: the scheduler tries again."""
+    """Put the hint on the broker. A broker that does not answer is no error: the scheduler tries again.
+
+    After a failure nothing is tried for a moment, so that a launch of many problems does not wait for each.
+    """
+    if time.monotonic() < _broker.silent_until:
+        return False
     try:
         current_app.send_task(TASK, args=[job_id], queue=queue, retry=False)
     except (OperationalError, OSError) as error:
         logger.warning("the broker did not take job %s: %s", job_id, error)
+        _broker.silent_until = time.monotonic() + _SILENCE_S
         return False
     Job.objects.filter(pk=job_id, state=JobState.QUEUED).update(sent=timezone.now())
     return True

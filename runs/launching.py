@@ -11,7 +11,7 @@ from django.db import transaction
 from kernels.models import Problem
 from kernels.targets import Policy, Target
 from runs import jobs
-from runs.fleet import CPU
+from runs.fleet import preparing_queue
 from runs.models import Run, Trajectory
 from runs.states import JobKind
 
@@ -53,7 +53,7 @@ def launch(owner: User, order: LaunchOrder) -> Run:
         )
         for problem in _in_order(order.problems):
             trajectory = Trajectory.objects.create(run=run, problem=problem, size=problem.size_for(order.target))
-            jobs.enqueue(JobKind.PREPARE, CPU, trajectory=trajectory)
+            jobs.enqueue(JobKind.PREPARE, preparing_queue(order.target), trajectory=trajectory)
     return run
 
 

@@ -13,8 +13,9 @@ from django.db import transaction
 from django.utils import timezone
 from kombu.exceptions import OperationalError
 
+from kernels.targets import Target
 from runs import engine, execution, jobs
-from runs.fleet import CPU, LATER
+from runs.fleet import CPU, LATER, preparing_queue
 from runs.models import Attempt, Event, Job, Trajectory, Worker
 from runs.states import FINAL, LIVING_JOBS, JobKind, JobState
 
@@ -121,5 +122,7 @@ def _revive(trajectory: Trajectory) -> None:
     if attempt is not None:
         jobs.enqueue(JobKind.BUILD, CPU, attempt=attempt)
         return
-    kind = {None: JobKind.PREPARE, "asked": JobKind.ASK}.get(last, JobKind.ADVANCE)
-    jobs.enqueue(kind, CPU, trajectory=trajectory)
+    if last is None:
+        jobs.enqueue(JobKind.PREPARE, preparing_queue(Target(trajectory.run.target)), trajectory=trajectory)
+    else:
+        jobs.enqueue(JobKind.ASK if last == "asked" else JobKind.ADVANCE, CPU, trajectory=trajectory)

@@ -23,6 +23,7 @@ from django.utils import timezone
 from kernels.targets import Target
 from kernels.toolchain import available
 from runs import recovery
+from runs.cards import card_name, register_card
 from runs.fleet import CPU
 from runs.models import Job, Worker
 
@@ -45,6 +46,8 @@ def facts_of_this_machine(queue: str) -> dict[str, str]:
     if queue == CPU:
         for target in (Target.HOST, Target.SM90A):
             facts[f"compiler for {target.value}"] = available(target) or "none"
+    if queue.startswith("cuda."):
+        facts["card"] = card_name() or "none"
     return facts
 
 
@@ -63,6 +66,8 @@ def register(**_: Any) -> None:
             "heartbeat": now,
         },
     )
+    if queue.startswith("cuda."):
+        register_card()
     recovery.take_back(worker_name())
     _stopped.clear()
     threading.Thread(target=_beat, name="heartbeat", daemon=True).start()

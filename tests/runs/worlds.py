@@ -71,7 +71,9 @@ def make_problem(number: int = 1) -> Problem:
     return problem
 
 
-def make_run(problems: int = 1, *, attempts: int = 3, patience: int | None = None) -> Run:
+def make_run(
+    problems: int = 1, *, attempts: int = 3, patience: int | None = None, target: Target = Target.HOST
+) -> Run:
     owner, _ = User.objects.get_or_create(username="alice")
     first = Problem.objects.count() + 1
     made = [make_problem(number) for number in range(first, first + problems)]
@@ -80,7 +82,7 @@ def make_run(problems: int = 1, *, attempts: int = 3, patience: int | None = Non
         LaunchOrder(
             title="test run",
             problems=tuple(problem.pk for problem in made),
-            target=Target.HOST,
+            target=target,
             policy=Policy.STRICT,
             controller="tree",
             proposer="search",
