@@ -8,11 +8,8 @@ from tests.stack.stack import LAUNCH, Stack
 
 pytestmark = [pytest.mark.stack, pytest.mark.timeout(600)]
 
-_DONE = "answer = Attempt.objects.filter(state='done').count() >= {count}"
-_OVER = """
-state = Run.objects.get(pk={run}).state
-answer = state if state in ("done", "failed", "cancelled") else None
-"""
+_DONE = "SELECT count(*) >= {count} FROM runs_attempt WHERE state = 'done'"
+_OVER = "SELECT state FROM runs_run WHERE id = {run} AND state IN ('done', 'failed', 'cancelled')"
 _COUNTS = """
 answer = []
 for t in Trajectory.objects.filter(run={run}):
