@@ -47,7 +47,8 @@ class Candidate:
 class Started:
     """First event: the problem as the agent sees it. Times in seconds; ``cores`` for the host target.
 
-    ``l2_bytes`` is what one core of the host has of second-level cache, None where it is not known.
+    ``l2_bytes`` is what one core of the host has of second-level cache, None where it is not known. ``seed_given``
+    says that a person wrote ``seed_program``; else it is the translated one.
     """
 
     problem: str
@@ -60,6 +61,7 @@ class Started:
     bound_class: Literal["compute", "memory"]
     cores: int
     l2_bytes: int | None = None
+    seed_given: bool = False
     kind: Literal["started"] = "started"
 
 

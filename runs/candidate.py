@@ -145,7 +145,10 @@ class CandidatePage:
             return self.attempt.parent.kernel.source, f"#{self.attempt.parent.number}"
         first = Event.objects.filter(trajectory=self.trajectory, kind="started").values_list("record", flat=True)
         record = first.first()
-        return (from_json(record, Started).seed_program, "the translated program") if record else None
+        if record is None:
+            return None
+        started = from_json(record, Started)
+        return started.seed_program, "the given program" if started.seed_given else "the translated program"
 
     @property
     def origin(self) -> str:

@@ -55,8 +55,8 @@ def mu_lines(source: str, links: Sequence[LineLink], prefix: str, marked: frozen
     )
 
 
-def unit_pane(emission: Emission, index: int, whole: bool) -> UnitPane | None:
-    """Unit ``index`` of the emission; None where there is none."""
+def unit_pane(emission: Emission, index: int, whole: bool, most: int = WHOLE_UP_TO) -> UnitPane | None:
+    """Unit ``index`` of the emission, ``most`` lines of it unless ``whole``; None where there is none."""
     if not 0 <= index < len(emission.units):
         return None
     unit = emission.units[index]
@@ -64,7 +64,7 @@ def unit_pane(emission: Emission, index: int, whole: bool) -> UnitPane | None:
     partners: dict[int, list[int]] = {}
     for link in unit.lines:
         partners.setdefault(link.cpp, []).append(link.mu)
-    shown = html if whole else html[:WHOLE_UP_TO]
+    shown = html if whole else html[:most]
     lines = tuple(
         Line(n, text, " ".join(f"M{mu}" for mu in sorted(set(partners.get(n, [])))))
         for n, text in enumerate(shown, 1)

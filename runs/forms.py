@@ -56,7 +56,8 @@ def _number(label: str, low: int, high: int, *, required: bool = True) -> forms.
     )
 
 
-def _one_of(label: str, options: tuple[tuple[str, str, str], ...]) -> forms.ChoiceField:
+def one_of(label: str, options: tuple[tuple[str, str, str], ...]) -> forms.ChoiceField:
+    """One of a short list of options, with messages that name it."""
     names = ", ".join(value for value, _, _ in options)
     messages = {"required": f"nothing chosen; one of {names}", "invalid_choice": f"unknown; one of {names}"}
     return forms.ChoiceField(label=label, choices=_choices(options), error_messages=messages)
@@ -77,10 +78,10 @@ class LaunchForm(forms.Form):
             "invalid_pk_value": "%(pk)s is no problem",
         },
     )
-    target = _one_of("Target", TARGETS)
-    policy = _one_of("Precision policy", POLICIES)
-    controller = _one_of("Controller", CONTROLLERS)
-    proposer = _one_of("Proposer", PROPOSERS)
+    target = one_of("Target", TARGETS)
+    policy = one_of("Precision policy", POLICIES)
+    controller = one_of("Controller", CONTROLLERS)
+    proposer = one_of("Proposer", PROPOSERS)
     attempts = _number("Attempts a problem", 1, 1000)
     epsilon = forms.FloatField(
         label="Stop near SOL, ε %",
@@ -96,7 +97,7 @@ class LaunchForm(forms.Form):
     patience = _number("Stop without progress, w", 2, 1000, required=False)
     seed = _number("Seed", 0, 2**31 - 1)
     steering = forms.BooleanField(label="SOL steering", required=False)
-    tolerance = _one_of("Tolerance", TOLERANCES)
+    tolerance = one_of("Tolerance", TOLERANCES)
 
     def clean(self) -> dict[str, Any]:
         """A patience that no run can reach is a slip."""

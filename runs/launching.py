@@ -18,7 +18,10 @@ from runs.states import JobKind
 
 @dataclass(frozen=True, slots=True)
 class LaunchOrder:
-    """What a person chose on the launch page. ``epsilon`` is a fraction; None turns a stop rule off."""
+    """What a person chose. ``epsilon`` is a fraction; None turns a stop rule off.
+
+    ``seed_program`` is tried first in place of the translated program, which an empty one leaves in its place.
+    """
 
     title: str
     problems: tuple[int, ...]
@@ -32,6 +35,7 @@ class LaunchOrder:
     steering: bool
     seed: int
     tolerance: str
+    seed_program: str = ""
 
 
 def launch(owner: User, order: LaunchOrder) -> Run:
@@ -52,7 +56,9 @@ def launch(owner: User, order: LaunchOrder) -> Run:
             tolerance=order.tolerance,
         )
         for problem in _in_order(order.problems):
-            trajectory = Trajectory.objects.create(run=run, problem=problem, size=problem.size_for(order.target))
+            trajectory = Trajectory.objects.create(
+                run=run, problem=problem, size=problem.size_for(order.target), seed_program=order.seed_program
+            )
             jobs.enqueue(JobKind.PREPARE, preparing_queue(order.target), trajectory=trajectory)
     return run
 

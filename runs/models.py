@@ -49,11 +49,15 @@ class Run(models.Model):
 
 
 class Trajectory(models.Model):
-    """A run's work on one problem. Times are seconds; ``bounds`` is the Bounds' JSON it was started with."""
+    """A run's work on one problem. Times are seconds; ``bounds`` is the Bounds' JSON it was started with.
+
+    ``seed_program`` is a person's first program; empty where the search starts from the translated one.
+    """
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="trajectories")
     problem = models.ForeignKey(Problem, on_delete=models.PROTECT, related_name="trajectories")
     size = models.CharField(max_length=40)
+    seed_program = models.TextField(blank=True, default="")
     state = models.CharField(max_length=12, choices=TrajectoryState.choices, default=TrajectoryState.QUEUED)
     finish_reason = models.CharField(max_length=30, blank=True)
     words = models.TextField(blank=True)

@@ -1,10 +1,10 @@
-"""Addresses of runs, candidates, problems and the fleet. Every page is for signed-in people."""
+"""Addresses of runs, candidates, problems, the playground and the fleet. Every page is for signed-in people."""
 
 from __future__ import annotations
 
 from django.urls import path
 
-from runs.views import actions, candidate, fleet, launch, live, problems, runs, search
+from runs.views import actions, candidate, fleet, launch, live, playground, problems, runs, search
 
 run_urls = [
     path("runs/", runs.run_list, name="runs-list"),
@@ -36,6 +36,8 @@ urlpatterns = [
     *run_urls,
     *candidate_urls,
     *problem_urls,
+    path("playground/", playground.playground, name="playground"),
+    path("playground/check/", playground.playground_check, name="playground-check"),
     path("fleet/", fleet.fleet, name="fleet"),
     path("search/", search.search, name="search"),
 ]

@@ -40,7 +40,9 @@ def next_step(settings: TrajectorySettings, history: History, choose: Choose) ->
 
 
 def translated(state: State) -> Candidate:
-    """The translated program, which every trajectory tries first."""
+    """The translated program, which every trajectory tries first; the one a person gave, where one did."""
+    if state.started.seed_given:
+        return Candidate(text=state.started.seed_program, parent=None, change="program as given", hypothesis="")
     return Candidate(
         text=state.started.seed_program,
         parent=None,

@@ -141,3 +141,8 @@ def _sm90a_tile(batch: int, rows: int, columns: int, math: str) -> list[int]:
 def elementwise(written: dict[str, KnobData], target: Target) -> dict[str, Any]:
     """Knobs of map and cast."""
     return {"threads": 0 if target is Target.HOST else 256, "vector": 0} | written
+
+
+def rows(written: dict[str, KnobData]) -> dict[str, Any]:
+    """Knobs of reduce, softmax and the norms: 0 leaves the choice to the code generator, which knows the row."""
+    return {"threads": 0, "vector": 0} | written

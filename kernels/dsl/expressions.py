@@ -9,7 +9,7 @@ from kernels.dsl.errors import ArgumentError, ShapeMismatch, UnknownFunction
 from kernels.dsl.expansion import OPERATORS
 from kernels.dsl.functions import FUNCTIONS, PARAMETER_ALIASES, Function
 from kernels.dsl.ir import Acc, Apply, ChainStep, Const, Expr, Load, Value
-from kernels.dsl.resolve import broadcast, names_tensor, number, suggestion, tensor
+from kernels.dsl.resolve import broadcast, function_hint, names_tensor, number, tensor
 from kernels.dsl.scope import Scope
 from kernels.dsl.syntax import Argument, Binary, Call, Keyword, Name, Number, Span, Unary
 from kernels.dsl.views import broadcast_shapes
@@ -53,7 +53,7 @@ def _call(node: Call, scope: Scope, acc: bool) -> Expr:
 def function_called(name: str, kind: str, span: Span, scope: Scope) -> Function:
     """The function of that name; fails with ``unknown-function`` and the nearest one."""
     if name not in FUNCTIONS:
-        legal = suggestion(name, list(FUNCTIONS))
+        legal = function_hint(name, list(FUNCTIONS))
         raise scope.fail(UnknownFunction(span, kind=kind, found=name, legal=legal))
     return FUNCTIONS[name]
 

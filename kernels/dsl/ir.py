@@ -90,15 +90,20 @@ class ChainStep:
 class Stage:
     """One stage with everything decided.
 
-    ``op`` is "cast", "map", "gemm", "bmm" or "torch". ``operands`` are its tensors in order; ``results`` are
-    contiguous values that it owns. ``knobs`` holds every knob of the op for this target (defaults filled in) and
-    ``written`` the names of those the program set itself. ``attributes`` by op:
+    ``op`` is "cast", "map", "gemm", "bmm", "reduce", "softmax", "norm" or "torch". ``operands`` are its tensors in
+    order; ``results`` are contiguous values that it owns. ``knobs`` holds every knob of the op for this target
+    (defaults filled in) and ``written`` the names of those the program set itself. ``attributes`` by op:
 
     * cast: nothing; the result's dtype says it.
     * map: nothing; ``chain[0]`` loads from its operands (no ``Acc``).
     * gemm: ``m n k`` (numbers), ``math`` (how FP32 is multiplied: f32, tf32, ...), ``acc`` (DType of accumulation).
       Operands are A[m, k] and B[k, n] as views; their strides give the layout.
     * bmm: as gemm, with ``batch``; operands A[batch, m, k] and B[batch, k, n].
+    * reduce, softmax, norm: ``kind`` (one of ``rows.REDUCTIONS``; softmax, log_softmax; layer_norm, rms_norm),
+      ``rows`` and ``columns`` (numbers), ``eps`` (a float for norms, else None), ``weight`` and ``bias`` (whether they
+      are there). Operands are x, contiguous and read as [rows, columns], then weight[columns] and bias[columns],
+      contiguous and of x's type. The result has x's type: one element a row for reduce, else x's shape. What the
+      chain loads is not among the operands and has the result's shape.
     * torch: ``function`` (dotted, as ``torch.softmax``), ``args`` and ``kwargs`` in JSON where a tensor operand is
       ``{"value": name}`` and an element type ``{"dtype": "f32"}``.
     """

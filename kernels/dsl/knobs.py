@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from kernels.dsl.errors import DslError, KnobValue, RepeatedKnob, UnknownKnob
+from kernels.dsl.ops import ROW_STAGES
 from kernels.dsl.printer import format_value
 from kernels.dsl.scope import Failed, Scope
 from kernels.dsl.syntax import Assign, Knob, Name, Number, Sequence
@@ -93,22 +94,34 @@ _SM90A_MAP = (
     KnobRow("threads", "count", "threads of a block", "256", least=32, most=1024, step=32),
     KnobRow("vector", "count", "elements a thread loads at once", "auto", words=_AUTO, choices=(1, 2, 4, 8)),
 )
+_SM90A_ROWS = (
+    KnobRow("threads", "count", "threads of a row", "auto: by the row", least=32, most=1024, step=32, words=_AUTO),
+    KnobRow("vector", "count", "elements a thread loads at once", "auto", words=_AUTO, choices=(1, 2, 4, 8)),
+)
 
 KNOBS: dict[Target, dict[str, tuple[KnobRow, ...]]] = {
-    Target.HOST: {"gemm": _HOST_GEMM, "bmm": _HOST_GEMM, "map": _HOST_MAP, "cast": _HOST_MAP},
-    Target.SM90A: {"gemm": _SM90A_GEMM, "bmm": _SM90A_GEMM, "map": _SM90A_MAP, "cast": _SM90A_MAP},
+    Target.HOST: {
+        **dict.fromkeys(("gemm", "bmm"), _HOST_GEMM),
+        **dict.fromkeys(("map", "cast", *ROW_STAGES.values()), _HOST_MAP),
+    },
+    Target.SM90A: {
+        **dict.fromkeys(("gemm", "bmm"), _SM90A_GEMM),
+        **dict.fromkeys(("map", "cast"), _SM90A_MAP),
+        **dict.fromkeys(ROW_STAGES.values(), _SM90A_ROWS),
+    },
 }
-"""By target and operation."""
+"""By target and operation, under the name that it has in the checked program."""
 
 
 def knob_rows(op: str, target: Target) -> dict[str, KnobRow]:
     """The knobs of ``op`` on ``target`` by name; none for views and torch stages."""
-    return {row.name: row for row in KNOBS.get(target, {}).get(op, ())}
+    return {row.name: row for row in KNOBS.get(target, {}).get(ROW_STAGES.get(op, op), ())}
 
 
 def known_anywhere(op: str) -> list[str]:
     """Names of ``op``'s knobs on any target."""
-    return sorted({row.name for by_op in KNOBS.values() for row in by_op.get(op, ())})
+    kernel = ROW_STAGES.get(op, op)
+    return sorted({row.name for by_op in KNOBS.values() for row in by_op.get(kernel, ())})
 
 
 def read_knobs(stage: Assign, op: str, target: Target, scope: Scope) -> dict[str, KnobData]:

@@ -13,7 +13,7 @@ from kernels.dsl.expressions import expression, parameters, widen
 from kernels.dsl.functions import FUNCTIONS
 from kernels.dsl.ir import Acc, Apply, ChainStep, Const, Expr, Load
 from kernels.dsl.printer import format_link
-from kernels.dsl.resolve import broadcast, number, suggestion, tensor
+from kernels.dsl.resolve import broadcast, function_hint, number, tensor
 from kernels.dsl.scope import Failed, Scope
 from kernels.dsl.syntax import Link
 
@@ -37,7 +37,7 @@ def check_name(link: Link, scope: Scope) -> bool:
     """Whether there is such a link, noted where there is none; for chains whose stage failed before them."""
     if link.name in LINK_NAMES:
         return True
-    legal = suggestion(link.name, LINK_NAMES)
+    legal = function_hint(link.name, LINK_NAMES)
     scope.note(UnknownFunction(link.span, kind="link", found=link.name, legal=legal))
     return False
 

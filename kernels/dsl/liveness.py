@@ -12,8 +12,8 @@ from kernels.dsl.scope import Scope
 
 
 def chained(stage: Stage) -> tuple[Value, ...]:
-    """The tensors of a gemm's or bmm's chain, which are not among its operands."""
-    return chain_values(stage.chain) if stage.op in ("gemm", "bmm") else ()
+    """The tensors of a chain that are not among the operands, as those of a map's are."""
+    return chain_values(stage.chain) if stage.op != "map" else ()
 
 
 def once(stage: Stage, scope: Scope) -> None:

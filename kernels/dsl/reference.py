@@ -39,9 +39,11 @@ mean, amax, amin, logsumexp over given dims. With several results, `r = torch.to
 
 _RULES = f"""\
 - gemm and bmm: both operands of one element type; K must agree. A linear layer is `gemm(x, weight.T)`.
-- Chain operands and those of map broadcast as in torch. gemm, bmm and map take chains, cast and torch do not.
+- Chain operands and those of map broadcast as in torch. cast and torch take no chains.
 - map computes in f32 (f64 with f64 tensors) and gives the widest float type of its tensors; of integers alone it gives
   the widest integer type, or f32 where a function makes fractions.
+- reduce, softmax and the norms take row-major tensors (copy others: `c = map(x.T)`), sum in f32, give x's type; weight
+  and bias have it too. Other dimensions, or a dim in the middle: torch stages.
 - Policy strict: f32 data is multiplied in full f32. tf32: math(tf32) too. half: also casts to f16 and bf16.
 - host: micro's n is a multiple of the vector (16 f32 with AVX-512, 8 with AVX2); rows·vectors + vectors + 1 registers
   must fit (32 with AVX-512, 16 with AVX2). Good: B's k·n about 1 MiB, tile m and n multiples of micro.
@@ -58,6 +60,10 @@ _RULES = f"""\
 - A knob of another target is ignored with a caution, so that one program can serve several."""
 
 
+_KERNELS = {"softmax": "softmax, log_softmax", "norm": "layer_norm, rms_norm"}
+"""Stages that share a kernel, by the kernel's name."""
+
+
 def reference() -> str:
     """The text, about 9 KB."""
     functions = [f"`{row.signature}` {row.meaning}" for row in FUNCTIONS.values()]
@@ -66,7 +72,7 @@ def reference() -> str:
         "## Stages\n" + _rows((f"`{op.usage}`", op.meaning) for op in OPS.values()),
         _TORCH,
         "## Views (free)\n" + "\n".join(f"- {usage}" for _, _, usage in VIEWS.values()),
-        "## Chain links, behind gemm, bmm and map: `>> link`\n"
+        "## Chain links, behind all stages but cast and torch: `>> link`\n"
         + "\n".join(f"- {doc}" for _, doc in LINKS.values())
         + "\n- every function of one tensor, without it: `>> relu() >> leaky_relu(0.2) >> clamp(0, 6)` (or min=, max=)",
         "## Functions, in map(…) and expr(…), with + - * / and numbers\n" + "; ".join(functions),
@@ -85,7 +91,8 @@ def _knobs() -> str:
     parts = []
     for target, by_op in KNOBS.items():
         for rows, ops in _grouped(by_op).items():
-            head = f"## Knobs of {' and '.join(ops)} on {target}: `stage(…).knob(value)`"
+            shown = ", ".join(_KERNELS.get(op, op) for op in ops)
+            head = f"## Knobs of {shown} on {target}: `stage(…).knob(value)`"
             lines = [f"- `{row.name}({row.legal})` {row.doc}; default: {row.default}" for row in rows]
             parts.append("\n".join([head, *lines]))
     return "\n\n".join(parts)

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from kernels.dsl.builder import is_view
 from kernels.dsl.errors import ArgumentError, NumberRange, ShapeMismatch, UnknownName, UseBeforeAssign, View
 from kernels.dsl.ir import Value
+from kernels.dsl.ops import OPS
 from kernels.dsl.printer import format_value
 from kernels.dsl.scope import Failed, Poisoned, Scope, Several
 from kernels.dsl.syntax import Access, Argument, Binary, Call, Name, Number, Sequence, Span, Unary
@@ -85,6 +86,13 @@ def suggestion(found: str, known: list[str]) -> str:
         return f"did you mean {close[0]!r}?"
     shown = ", ".join(known[:12]) + (", …" if len(known) > 12 else "")
     return f"known are {shown}" if known else "nothing is declared yet"
+
+
+def function_hint(found: str, known: list[str]) -> str:
+    """What to write instead of a function or link that does not exist: a stage, where one has the name."""
+    if found in OPS:
+        return f"{found} is a stage of its own: t = {found}(…)"
+    return suggestion(found, known)
 
 
 def _apply(base: Value, name: str, args: tuple[Argument, ...], span: Span, scope: Scope) -> Value:

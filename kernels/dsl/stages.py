@@ -16,9 +16,10 @@ from kernels.dsl.expressions import chain_values, common_shape, expression, load
 from kernels.dsl.ir import Apply, ChainStep, Const, Expr, Stage, Value
 from kernels.dsl.knobs import KnobData, read_knobs
 from kernels.dsl.links import chain_step, check_name
-from kernels.dsl.ops import OPS
+from kernels.dsl.ops import OPS, ROW_STAGES
 from kernels.dsl.printer import format_type, format_value
 from kernels.dsl.resolve import suggestion, tensor
+from kernels.dsl.rows import row_work
 from kernels.dsl.scope import Failed, Scope
 from kernels.dsl.simd import Simd
 from kernels.dsl.syntax import Argument, Assign, Name, Span, TypeExpr
@@ -162,6 +163,15 @@ def _both(args: tuple[Argument, ...], scope: Scope) -> tuple[Value, Value]:
     return found[0], found[1]
 
 
+def _rows(stage: Assign, written: dict[str, KnobData], scope: Scope, setting: Setting) -> Stage:
+    work = row_work(stage, scope)
+    result = fresh(stage.target, work.operands[0].dtype, work.shape)
+    chain = _chain(stage, work.shape, scope)
+    knobs = defaults.rows(written)
+    op = ROW_STAGES[stage.op]
+    return _stage(stage, op, work.operands, (result,), knobs, written, chain, work.attributes)
+
+
 def _torch(stage: Assign, written: dict[str, KnobData], scope: Scope, setting: Setting) -> Stage:
     _refuse_chain(stage, scope)
     call = torch_stages.read_call(stage, scope)
@@ -175,6 +185,7 @@ _BUILDERS: dict[str, Callable[[Assign, dict[str, KnobData], Scope, Setting], Sta
     "map": _map,
     "gemm": _gemm,
     "bmm": _bmm,
+    **dict.fromkeys(ROW_STAGES, _rows),
     "torch": _torch,
 }
 
@@ -206,7 +217,7 @@ def _chain(stage: Assign, shape: tuple[int, ...], scope: Scope) -> tuple[ChainSt
 def _refuse_chain(stage: Assign, scope: Scope) -> None:
     for link in stage.chain[:1]:
         what = f"a chain behind {stage.op}"
-        mend = f"chains stand behind gemm, bmm and map: next = map({stage.target}) >> {link.name}(…)"
+        mend = f"chains stand behind all stages but cast and torch: next = map({stage.target}) >> {link.name}(…)"
         scope.note(Epilogue(link.span, found=link.name, what=what, mend=mend))
 
 

@@ -11,7 +11,7 @@ from kernels.dsl.scope import RESERVED
 from kernels.dtypes import DType
 from kernels.problems.inspection import Node, TensorSpec
 from kernels.targets import Target
-from kernels.translate import library, tma
+from kernels.translate import library, rows, tma
 from kernels.translate.chains import Chain
 from kernels.translate.errors import TranslationFailed
 from kernels.translate.expressions import Expr, Ref, replaced, written
@@ -147,18 +147,28 @@ class Emitter:
             self._own(group, f"map({start})", links, dtype, last.shape)
             return
         root = self.work.by_name[group.root]
-        product = root.results[0]
-        chain, shown = self._chain(group, product.shape)
+        first = root.results[0]
+        chain, shown = self._chain(group, first.shape)
         links = chain.from_root(group.root, shown) if len(group.members) > 1 else []
+        start = rows.call_text(root, self._row_major) if rows.is_rows(root) else self._product(root)
+        self._own(group, start, links, first.dtype, first.shape)
+
+    def _row_major(self, ref: dict[str, Any]) -> Value:
+        value = self.value(ref)
+        return value if value.contiguous else self._copied(value)
+
+    def _product(self, root: Node) -> str:
+        """The call of a matrix product, with the knob that it needs where TMA cannot read its rows."""
+        product = root.results[0]
         left, right = (self._factor(self.value(arg)) for arg in root.args[:2])
         op = "gemm" if base(root.op) == "mm" else "bmm"
         knob = ".math(f32)" if self.target is Target.SM90A and not tma.aligned(left, right) else ""
         if knob and product.dtype is DType.F32:
-            self.notes.append(f"{group.root}: rows are no multiple of 16 bytes, so it is multiplied as plain f32")
+            self.notes.append(f"{root.name}: rows are no multiple of 16 bytes, so it is multiplied as plain f32")
         elif knob:
             reason = f"rows of {product.dtype} that are no multiple of 16 bytes have no kernel on {self.target}"
             self._fail(root.op, reason)
-        self._own(group, f"{op}({left.name}, {right.name}){knob}", links, product.dtype, product.shape)
+        return f"{op}({left.name}, {right.name}){knob}"
 
     def _own(self, group: Group, start: str, links: list[str], dtype: DType, shape: tuple[int, ...]) -> None:
         name = self._stage_name()

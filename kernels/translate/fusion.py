@@ -1,4 +1,4 @@
-"""Third pass: which nodes become one stage. A matrix product takes its elementwise tail; the rest fuse into maps.
+"""Fourth pass: which nodes become one stage. A product or a row stage takes its elementwise tail; the rest are maps.
 
 It decides groups only: a group has one member that anything outside reads, its last. Text is the emitter's business.
 """
@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from kernels.dtypes import DType
 from kernels.translate import pointwise
 from kernels.translate.expressions import Expr, Ref, tensors
+from kernels.translate.rows import is_rows
 from kernels.translate.shapes import carried
 from kernels.translate.work import FLOATS, Work, base, is_ref
 
@@ -26,7 +27,10 @@ _RESHAPES = frozenset({"view", "reshape", "_unsafe_view", "flatten", "unsqueeze"
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """``root`` is the matrix product, None for a map. ``members`` in order, root first; the last one is the result."""
+    """``root`` is the matrix product or the row stage, None for a map.
+
+    ``members`` are in order, root first; the last one is the result.
+    """
 
     root: str | None
     members: tuple[str, ...]
@@ -50,9 +54,9 @@ class Fusion:
                 self.expressions[node.name] = expr
 
     def run(self) -> dict[str, Group]:
-        """Products first, in order; then maps from their results backwards."""
+        """Products and row stages first, in order; then maps from their results backwards."""
         for node in self.work.nodes:
-            if base(node.op) in _PRODUCTS and is_product(self.work, node.name) and node.name not in self.of:
+            if (is_rows(node) or is_product(self.work, node.name)) and node.name not in self.of:
                 self._claim(self._tail(node.name))
         for node in reversed(self.work.nodes):
             fusable = self._is_float(node.name) or self._is_condition(node.name)

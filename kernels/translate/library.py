@@ -12,7 +12,7 @@ from typing import Any
 
 from kernels.dtypes import DType
 from kernels.problems.inspection import Node
-from kernels.translate.work import Work, base, key, number, refs, words
+from kernels.translate.work import Work, base, number, only_first, words
 
 _F = "torch.nn.functional"
 
@@ -72,14 +72,6 @@ def _trimmed(args: tuple[Any, ...]) -> tuple[Any, ...]:
     return args
 
 
-def _only_first(work: Work, node: Node) -> bool:
-    """Whether nothing reads any result but the first."""
-    readers = [work.by_name[user] for user in work.users[node.name]]
-    used = [key(ref) for reader in readers for ref in refs([reader.args, reader.kwargs])]
-    used += [key(ref) for ref in refs(work.outputs)]
-    return all(index == 0 for name, index in used if name == node.name)
-
-
 def _one(function: str, *args: Any, **kwargs: Any) -> Call:
     return Call(function, _trimmed(args), kwargs, 1)
 
@@ -100,7 +92,7 @@ def _convolution(work: Work, node: Node) -> Call | None:
 
 def _pool(kind: str) -> Callable[[Work, Node], Call | None]:
     def rule(work: Work, node: Node) -> Call | None:
-        if not _only_first(work, node):
+        if not only_first(work, node):
             return None
         # An empty stride means the kernel's size.
         args = [None if place == 2 and arg == [] else arg for place, arg in enumerate(node.args)]
@@ -110,7 +102,7 @@ def _pool(kind: str) -> Callable[[Work, Node], Call | None]:
 
 
 def _batch_norm(work: Work, node: Node) -> Call | None:
-    if not _only_first(work, node):
+    if not only_first(work, node):
         return None
     source, weight, bias, mean, variance, training, momentum, eps = node.args[:8]
     # In training the running statistics are only written, never read.
@@ -140,11 +132,11 @@ def _group_norm(work: Work, node: Node) -> Call | None:
 
 def _native_group_norm(work: Work, node: Node) -> Call | None:
     source, weight, bias, _, _, _, groups, eps = node.args[:8]
-    return _one(f"{_F}.group_norm", source, groups, weight, bias, eps) if _only_first(work, node) else None
+    return _one(f"{_F}.group_norm", source, groups, weight, bias, eps) if only_first(work, node) else None
 
 
 def _layer_norm(work: Work, node: Node) -> Call | None:
-    return _one(f"{_F}.layer_norm", *node.args[:5]) if _only_first(work, node) else None
+    return _one(f"{_F}.layer_norm", *node.args[:5]) if only_first(work, node) else None
 
 
 def _rms_norm(work: Work, node: Node) -> Call | None:
@@ -157,7 +149,7 @@ def _softmax(function: str) -> Callable[[Work, Node], Call | None]:
 
 def _dropout(work: Work, node: Node) -> Call | None:
     source, share, train = (*node.args, True)[:3]
-    return _one(f"{_F}.dropout", source, share, train is not False) if _only_first(work, node) else None
+    return _one(f"{_F}.dropout", source, share, train is not False) if only_first(work, node) else None
 
 
 def _attention(work: Work, node: Node) -> Call | None:

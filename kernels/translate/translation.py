@@ -1,8 +1,8 @@
 """A problem's graph to a first program that is right, before anybody tries to make it fast.
 
-Passes, in order: ``cleanup`` (drop what changes nothing), ``matmul`` (all products as mm and bmm), ``fusion`` (which
-nodes share a stage), ``emit`` (text). Knobs are left to their defaults and nothing is marked ``@once``: both are moves
-of the search that begins here.
+Passes, in order: ``cleanup`` (drop what changes nothing), ``matmul`` (all products as mm and bmm), ``rows`` (work along
+trailing dimensions), ``fusion`` (which nodes share a stage), ``emit`` (text). Knobs are left to their defaults and
+nothing is marked ``@once``: both are moves of the search that begins here.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from kernels.translate.emit import Emitter, type_text
 from kernels.translate.errors import TranslationFailed
 from kernels.translate.fusion import Fusion
 from kernels.translate.matmul import expand_products
+from kernels.translate.rows import expand_rows
 from kernels.translate.work import Work
 
 
@@ -46,6 +47,7 @@ def translate(name: str, inspection: Inspection, target: Target) -> Translation:
     # sm_80 has no own kernels yet: all of it goes to the library.
     if target is not Target.SM80:
         expand_products(work)
+        expand_rows(work)
         fusion = Fusion(work)
         groups = fusion.run()
     emitter = Emitter(name, work, groups, fusion.expressions, target)

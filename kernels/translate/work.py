@@ -145,6 +145,14 @@ class Work:
         self.set_nodes(kept[::-1])
 
 
+def only_first(work: Work, node: Node) -> bool:
+    """Whether nothing reads any result but the first."""
+    readers = [work.by_name[user] for user in work.users[node.name]]
+    used = [key(ref) for reader in readers for ref in refs([reader.args, reader.kwargs])]
+    used += [key(ref) for ref in refs(work.outputs)]
+    return all(index == 0 for name, index in used if name == node.name)
+
+
 class Builder:
     """Makes the nodes that stand in for one node of the graph."""
 

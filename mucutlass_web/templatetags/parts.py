@@ -20,6 +20,7 @@ register = template.Library()
 SECTIONS = (
     ("runs-list", "Runs", "/runs/"),
     ("problems-list", "Problems", "/problems/"),
+    ("playground", "Playground", "/playground/"),
     ("fleet", "Fleet", "/fleet/"),
 )
 

@@ -6,7 +6,6 @@ import os
 
 from agent.steps import Started
 from kernels.errors import UserError
-from kernels.models import Problem
 from kernels.problems.inspection import Inspection
 from kernels.records import from_json, to_json
 from kernels.targets import Policy, Target
@@ -19,7 +18,7 @@ from runs.handlers.inspect import inspected
 from runs.handlers.peaks import host_device
 from runs.handlers.subjects import trajectory_of
 from runs.jobs import Lease
-from runs.models import Job, Run, Trajectory
+from runs.models import Job, Trajectory
 from runs.states import JobKind, TrajectoryState
 from sol.bounds import bound, count
 from sol.bounds.record import Bounds
@@ -34,7 +33,7 @@ def handle_prepare(job: Job, lease: Lease) -> None:
     Trajectory.objects.filter(pk=trajectory.pk, state=TrajectoryState.QUEUED).update(state=TrajectoryState.RUNNING)
     try:
         device = device_for(Target(trajectory.run.target), lease)
-        started, bounds = prepare(trajectory.problem, trajectory.size, trajectory.run, device, lease)
+        started, bounds = prepare(trajectory, device, lease)
     except UserError as error:
         lease.check()
         with jobs.settling(job):
@@ -69,8 +68,9 @@ def device_for(target: Target, lease: Lease) -> Device:
     return device
 
 
-def prepare(problem: Problem, size: str, run: Run, device: Device, lease: Lease) -> tuple[Started, Bounds]:
-    """The log's first event and the bounds it rests on."""
+def prepare(trajectory: Trajectory, device: Device, lease: Lease) -> tuple[Started, Bounds]:
+    """The log's first event and the bounds it rests on. A program that a person gave takes the translation's place."""
+    problem, size, run = trajectory.problem, trajectory.size, trajectory.run
     row = inspected(problem, size, lease)
     if row.record is None or row.error:
         raise ProblemNotUsable(problem=problem.slug, size=size, error=row.error, detail=row.detail)
@@ -78,17 +78,19 @@ def prepare(problem: Problem, size: str, run: Run, device: Device, lease: Lease)
     store_bound(row, device)
     record = from_json(device.record, DeviceRecord)
     bounds = bound(count(inspection), inspection, record, Policy(run.policy))
-    translation = translate(problem.name, inspection, Target(run.target))
+    given = trajectory.seed_program
+    program = given or translate(problem.name, inspection, Target(run.target)).program
     started = Started(
         problem=problem.slug,
         signature=inspection.signature,
         target=Target(run.target),
         policy=Policy(run.policy),
-        seed_program=translation.program,
+        seed_program=program,
         sol_s=bounds.steering_s,
         floor_s=bounds.floor_s,
         bound_class=bounds.bound_class,
         cores=os.cpu_count() or 1,
         l2_bytes=_l2_bytes(record),
+        seed_given=bool(given),
     )
     return started, bounds

@@ -1,6 +1,6 @@
-"""Runs generated CUDA kernels on the CPU: one thread of the machine a CUDA thread, ``__syncthreads`` a barrier.
+"""Runs generated CUDA kernels on the CPU: its threads take turns, between one barrier or warp shuffle and the next.
 
-For kernels that use neither half types nor the tensor cores; what it shows is that indices, bounds, strides and the
+For kernels that do not use the tensor cores; what it shows is that indices, bounds, strides and the
 arithmetic are right, not that a card would agree on the rest.
 """
 
@@ -18,12 +18,24 @@ from kernels.codegen.emission import StageCode
 _SHIM = """
 #include <cstdint>
 #include <math.h>
+#include <string.h>
 #define __device__
 #define __forceinline__ inline
 #define __global__
 #define __restrict__
 #define __shared__ static
 #define __launch_bounds__(n)
+using __half = _Float16;
+struct __nv_bfloat16 {
+  uint16_t bits;
+  __nv_bfloat16() = default;
+  explicit __nv_bfloat16(float x) {
+    uint32_t all;
+    memcpy(&all, &x, 4);
+    bits = x != x ? 0x7fc0 : uint16_t((all + 0x7fff + (all >> 16 & 1)) >> 16);
+  }
+  operator float() const { uint32_t all = uint32_t(bits) << 16; float x; memcpy(&x, &all, 4); return x; }
+};
 struct dim3 { unsigned x, y, z; dim3(unsigned x = 1, unsigned y = 1, unsigned z = 1) : x(x), y(y), z(z) {} };
 using cudaStream_t = void*;
 constexpr int cudaSuccess = 0;
@@ -43,18 +55,47 @@ template <class... Args>
 void run_block(int threads, Args... args) { for (int t = 0; t < threads; ++t) { (args(t), ...); } }
 """
 _SIDE_BY_SIDE = """
-#include <barrier>
-#include <thread>
-#include <vector>
-inline std::barrier<>* all_threads;
-inline void __syncthreads() { all_threads->arrive_and_wait(); }
+#include <stdlib.h>
+#include <ucontext.h>
+// Threads take turns on one stack each: every one runs up to its next barrier before the first goes on.
+struct Fiber { ucontext_t context; void* stack; bool done; };
+inline ucontext_t scheduler;
+inline Fiber fibers[1024];
+inline int current;
+inline void (*body)(int);
+inline void __syncthreads() { swapcontext(&fibers[current].context, &scheduler); threadIdx.x = unsigned(current); }
+inline float exchanged[1024];
+inline float __shfl_xor_sync(unsigned, float value, int step) {
+  exchanged[current] = value;
+  __syncthreads();
+  float other = exchanged[current ^ step];
+  __syncthreads();
+  return other;
+}
+inline void enter() { body(current); fibers[current].done = true; }
 template <class Thread>
 void run_block(int threads, Thread thread) {
-  std::barrier<> barrier(threads);
-  all_threads = &barrier;
-  std::vector<std::thread> running;
-  for (int t = 0; t < threads; ++t) { running.emplace_back(thread, t); }
-  for (auto& each : running) { each.join(); }
+  static Thread* running;
+  running = &thread;
+  body = [](int t) { (*running)(t); };
+  for (int t = 0; t < threads; ++t) {
+    Fiber& fiber = fibers[t];
+    if (!fiber.stack) { fiber.stack = malloc(65536); }
+    fiber.done = false;
+    getcontext(&fiber.context);
+    fiber.context.uc_stack.ss_sp = fiber.stack;
+    fiber.context.uc_stack.ss_size = 65536;
+    fiber.context.uc_link = &scheduler;
+    makecontext(&fiber.context, enter, 0);
+  }
+  for (bool more = true; more;) {
+    more = false;
+    for (current = 0; current < threads; ++current) {
+      if (fibers[current].done) { continue; }
+      swapcontext(&scheduler, &fibers[current].context);
+      more = true;
+    }
+  }
 }
 """
 _GRID = """
@@ -65,6 +106,7 @@ void launch(Kernel kernel, dim3 grid, int threads, Args... args) {
   }
 }
 """
+_GUARD, _UNTOUCHED = 64, 0xA5
 _LAUNCH = re.compile(r"(\w+)<<<(\w+), (\w+), 0, .*>>>\(")
 
 
@@ -82,14 +124,18 @@ class Emulated:
         """Call with torch tensors, in the order of the code's pointers; asserts that the function returns 0."""
         pointers = [ctypes.c_void_p(tensor.data_ptr()) for tensor in (*inputs, result)]
         sizes = [ctypes.c_int64(size) for size in self._code.sizes]
-        assert self._function(*pointers, *sizes, None, None) == 0
+        room = self._code.workspace_bytes
+        workspace = (ctypes.c_ubyte * (room + _GUARD))(*[_UNTOUCHED] * (room + _GUARD))
+        assert self._function(*pointers, *sizes, workspace, None) == 0
+        assert bytes(workspace)[room:] == bytes([_UNTOUCHED] * _GUARD), "it wrote behind its workspace"
 
 
 def compile_for_cpu(source: str, library: Path) -> None:
     """Build CUDA text as C++ for this machine; launches become loops."""
     text = _LAUNCH.sub(r"launch(\1, dim3(\2), \3, ", source)
     text = "\n".join(line for line in text.splitlines() if "#include <cuda" not in line)
-    run_block = _SIDE_BY_SIDE if "__syncthreads" in source else _ONE_AFTER_THE_OTHER
+    waits = "__syncthreads" in source or "__shfl" in source
+    run_block = _SIDE_BY_SIDE if waits else _ONE_AFTER_THE_OTHER
     written = library.with_suffix(".cpp")
     written.write_text(_SHIM + run_block + _GRID + text, encoding="utf-8")
     flags = ["-std=c++20", "-O0", "-shared", "-fPIC", "-pthread", "-ffp-contract=off", "-Wno-unknown-pragmas"]

@@ -116,3 +116,26 @@ def cast(value: Value, dtype: DType, **knobs: Any) -> Stage:
         knobs={"threads": 256, "vector": 0, **knobs}, written=frozenset(knobs), chain=(), attributes={},
         once=False, span=span(1),
     )  # fmt: skip
+
+
+def by_rows(
+    kind: str, operands: Sequence[Value], dims: int = 1, chain: Sequence[ChainStep] = (), keepdim: bool = False,
+    **knobs: Any,
+) -> Stage:  # fmt: skip
+    """A reduce over the last ``dims`` extents, or a softmax or norm, as ``kind`` says; the norms' eps is 1e-5."""
+    x = operands[0]
+    op = "softmax" if kind.endswith("softmax") else "norm" if kind.endswith("_norm") else "reduce"
+    columns = 1
+    for extent in x.shape[len(x.shape) - dims :]:
+        columns *= extent
+    lead = x.shape[: len(x.shape) - dims]
+    shape = x.shape if op != "reduce" else (*lead, *[1] * dims) if keepdim else lead
+    attributes = {
+        "kind": kind, "rows": x.elements // columns, "columns": columns, "eps": 1e-5 if op == "norm" else None,
+        "weight": op == "norm" and len(operands) > 1, "bias": op == "norm" and len(operands) > 2,
+    }  # fmt: skip
+    return Stage(
+        name="y", op=op, operands=tuple(operands), results=(tensor("y", x.dtype, shape),),
+        knobs={"threads": 0, "vector": 0, **knobs}, written=frozenset(knobs), chain=tuple(chain),
+        attributes=attributes, once=False, span=span(1),
+    )  # fmt: skip

@@ -44,6 +44,20 @@ TN = "program p(x: f32[K, M], w: f32[K, N]) -> f32[M, N]\n"
 TURNED = signature("x f32 256 512", "w f32 256 1024", "out f32 512 1024")
 CUBE = signature("x f32 64 64 64", "", "out f32 64 64")
 
+BATCH = signature("x f32 4 6 8", "w f32 8; b f32 8; h f16 8; s f32 4", "out f32 4 6 8")
+
+
+def rows(body: str) -> str:
+    """A program that ends in one stage on the rows of x[4, 6, 8]."""
+    head = "program p(x: f32[A, B, C], w: f32[C], b: f32[C], h: f16[C], s: f32[A]) -> f32[A, B, C]\n"
+    return f"{head}  y = {body}\n  return y"
+
+
+def row_rule(name: str, trips: str, passes: str, target: Target = HOST) -> Rule:
+    """A rule about row stages."""
+    return Rule(name, rows(trips), rows(passes), target, problem=BATCH)
+
+
 RULES = (
     Rule("syntax", "  y = gemm(x, w.T\n  return y", gemm()),
     Rule("source-size", "#" * 40_961, gemm() + "#" * 40_000),
@@ -164,5 +178,55 @@ RULES = (
         policy=Policy.TF32,
     ),
     Rule("precision", gemm(".math(tf32)"), gemm(".math(f32)"), SM90A, Policy.STRICT),
+    row_rule("argument-error", "softmax(x, 1)", "softmax(x)"),
+    row_rule("argument-error", "softmax(x, dim=2)", "log_softmax(x)"),
+    row_rule("argument-error", "layer_norm(x, w, weight=w)", "layer_norm(x, weight=w)"),
+    row_rule("argument-error", "layer_norm(weight=w)", "layer_norm(x, weight=w, bias=b)"),
+    row_rule("argument-error", "layer_norm(x, bias=b)", "layer_norm(x, w, bias=b)"),
+    row_rule("argument-error", "rms_norm(x, w, b)", "rms_norm(x, w)"),
+    row_rule("argument-error", "rms_norm(x, w, eps=-1e-5)", "rms_norm(x, w, eps=0)"),
+    row_rule("argument-error", "layer_norm(x, eps=inf)", "layer_norm(x, eps=1e-3)"),
+    row_rule("argument-error", "map(x + 0)\n  r = reduce(x)", "map(x + 0)\n  r = reduce(x, sum)"),
+    row_rule("argument-error", "map(x)\n  r = reduce(x, add)", "map(x)\n  r = reduce(x, sumsq)"),
+    row_rule("argument-error", "map(x)\n  r = reduce(x, max, dims=4)", "map(x)\n  r = reduce(x, max, dims=3)"),
+    row_rule("argument-error", "map(x)\n  r = reduce(x, max, dims=0)", "map(x)\n  r = reduce(x, max, dims=1)"),
+    row_rule(
+        "argument-error", "map(x)\n  r = reduce(x, sum, keepdim=1)", "map(x)\n  r = reduce(x, sum, keepdim=true)"
+    ),
+    row_rule("argument-error", "map(x)\n  r = reduce(x, sum, 2)", "map(x)\n  r = reduce(x, kind=sum, dims=2)"),
+    row_rule(
+        "shape-mismatch",
+        "map(x)\n  r = reduce(s, sum)\n  q = softmax(r)",
+        "map(x)\n  r = reduce(s, sum, keepdim=true)\n  q = softmax(r)",
+    ),
+    row_rule("shape-mismatch", "layer_norm(x, s)", "layer_norm(x, w)"),
+    row_rule("shape-mismatch", "layer_norm(x, w, h)", "layer_norm(x, w, b)"),
+    row_rule("shape-mismatch", "softmax(x) >> bias(s)", "softmax(x) >> bias(b)"),
+    row_rule(
+        "shape-mismatch",
+        "map(x)\n  r = reduce(x, sum) >> add(x)",
+        "map(x)\n  r = reduce(x, sum) >> add(s.unsqueeze(1))",
+    ),
+    row_rule("layout", "map(x)\n  r = softmax(x.T)", "map(x)\n  c = map(x.T)\n  r = softmax(c)"),
+    row_rule("layout", "layer_norm(x, w, b.slice(0, 0, 1).expand(8))", "layer_norm(x, w, b.slice(0, 0, 8))"),
+    row_rule(
+        "target",
+        "map(x)\n  i = cast(x, i32)\n  r = reduce(i, sum)",
+        "map(x)\n  i = cast(x, f16)\n  r = reduce(i, sum)",
+    ),
+    row_rule(
+        "target",
+        "map(x)\n  d = cast(x, f64)\n  r = softmax(d)",
+        "map(x)\n  d = cast(x, bf16)\n  r = softmax(d)",
+        SM90A,
+    ),
+    row_rule("knob-value", "softmax(x).threads(48)", "softmax(x).threads(64).vector(4)", SM90A),
+    row_rule("unknown-knob", "softmax(x).tile(4)", "softmax(x).threads(auto)"),
+    row_rule("once", "softmax(x) @once", "map(x)\n  r = reduce(w, sumsq) >> sqrt() @once"),
+    row_rule(
+        "once",
+        "map(x)\n  r = reduce(w, sum) >> mul(x.select(0, 0).select(0, 0).select(0, 0)) @once",
+        "map(x)\n  r = reduce(w, sum) >> mul(s.select(0, 0)) @once",
+    ),
     Rule("once", gemm().replace("w.T)", "w.T) @once"), "  v = map(w * 2) @once\n  y = gemm(x, v.T)\n  return y"),
 )

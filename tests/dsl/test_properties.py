@@ -20,11 +20,15 @@ BODIES = (
   y = gemm(x, v.T).tile(96, 512, 256).micro(12, 32).stages(3) >> bias(b) >> gelu() >> expr(acc * 2 - b)
   s = torch.softmax(y, -1) -> f32[M, N]
   z = map(where(gt(s, 0.5), s * sigmoid(y), -s)).vector(auto) >> clamp(min=0)
+  n = layer_norm(z, b, b, eps=1e-5).vector(4) >> mul(z)
+  m = reduce(n, max, dims=1, keepdim=true).threads(auto) >> scale(2)
+  q = softmax(m)
   t = z.reshape(M * N).slice(0, 0, M * N).reshape(M, N)
   return t
 """,
 )
-WORDS = """program p return gemm bmm map cast torch.topk x w b y M 4 -1 0 1e9 .T .reshape .tile ( ) [ ] , . : = -> >>
+WORDS = """program p return gemm bmm map cast reduce softmax rms_norm sum
+torch.topk x w b y M 4 -1 0 1e9 .T .reshape .tile ( ) [ ] , . : = -> >>
 @once @ + - * / # " ' relu acc auto f32 f16 i64 .slice(0,0,1) (x,) 99999999999999999999 ~ é"""
 PIECES = st.sampled_from([*WORDS.split(), "\n", "\0"])
 

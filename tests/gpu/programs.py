@@ -207,11 +207,12 @@ program bmm_one_matrix_for_all_tf32(a: f32[M, K], b: f32[B, N, K], res: f32[B, M
 
 def _map(
     name: str, expression: str, tensors: dict[str, tuple[str, tuple[int, ...]]], out: str, reference: Reference,
-    tolerance: float = FULL,
+    tolerance: float = FULL, baseline: str = "",
 ) -> Case:  # fmt: skip
+    """A case of one stage ``y`` that needs no CUTLASS."""
     head = ", ".join(f"{key}: {dtype}{list(shape)}" for key, (dtype, shape) in tensors.items())
     text = f"program {name}({head}) -> {out}\n  y = {expression}\n  return y\n"
-    return Case(name, text, tensors, reference, tolerance)
+    return Case(name, text, tensors, reference, tolerance, baseline=baseline)
 
 
 PLAIN = (
@@ -277,5 +278,70 @@ program strict_bmm_odd(a: f32[B, M, K], b: f32[B, K, N], c: f32[M, 1]) -> f32[B,
     _map("cast_back", "cast(x.T, f32)", {"x": ("f16", (64, 96))}, "f32[96, 64]", lambda nn, x: x.T, FULL),
 )  # fmt: skip
 
-CASES: dict[str, Case] = {case.name: case for case in (*PLAIN, *COLLECTIVES)}
+ROWS = (
+    _map(
+        "softmax_wide", "softmax(x)", {"x": ("f32", (4096, 8192))}, "f32[4096, 8192]",
+        lambda nn, x: nn.softmax(x, -1), FULL, "float32",
+    ),
+    _map(
+        "softmax_odd_bf16_scaled", "softmax(x) >> mul(c) >> add(r.T)",
+        {"x": ("bf16", (3000, 1471)), "c": ("f32", (3000, 1)), "r": ("bf16", (1471, 3000))}, "bf16[3000, 1471]",
+        lambda nn, x, c, r: nn.softmax(x, -1) * c + r.T, BRAIN,
+    ),
+    _map(
+        "log_softmax_vocabulary_f16", "log_softmax(x)", {"x": ("f16", (512, 50257))}, "f16[512, 50257]",
+        lambda nn, x: nn.log_softmax(x, -1), HALF, "float16",
+    ),
+    _map(
+        "softmax_few_long_rows", "softmax(x).threads(512)", {"x": ("f32", (3, 1 << 21))}, "f32[3, 2097152]",
+        lambda nn, x: nn.softmax(x, -1), FULL, "float32",
+    ),
+    _map(
+        "layer_norm_f16_gelu", "layer_norm(x, weight, bias) >> gelu() >> add(res)",
+        {
+            "x": ("f16", (8, 1024, 1024)), "weight": ("f16", (1024,)), "bias": ("f16", (1024,)),
+            "res": ("f16", (8, 1024, 1024)),
+        },
+        "f16[8, 1024, 1024]",
+        lambda nn, x, weight, bias, res: nn.gelu(nn.layer_norm(x, (1024,), weight, bias)) + res, HALF, "float16",
+    ),
+    _map(
+        "layer_norm_odd", "layer_norm(x, eps=1e-3)", {"x": ("f32", (777, 1471))}, "f32[777, 1471]",
+        lambda nn, x: nn.layer_norm(x, (1471,), eps=1e-3),
+    ),
+    _map(
+        "layer_norm_few_long_rows", "layer_norm(x, weight) >> mul(col)",
+        {"x": ("f32", (16, 1 << 18)), "weight": ("f32", (1 << 18,)), "col": ("f32", (16, 1))}, "f32[16, 262144]",
+        lambda nn, x, weight, col: nn.layer_norm(x, (1 << 18,), weight) * col,
+    ),
+    _map(
+        "rms_norm_bf16", "rms_norm(x, weight) >> silu()",
+        {"x": ("bf16", (4096, 4096)), "weight": ("bf16", (4096,))}, "bf16[4096, 4096]",
+        lambda nn, x, weight: nn.silu(nn.rms_norm(x, (4096,), weight, eps=1e-5)), BRAIN, "bfloat16",
+    ),
+    _map(
+        "reduce_sum_short_rows", "reduce(x, sum) >> relu() >> add(z)",
+        {"x": ("f32", (1 << 20, 10)), "z": ("f32", (1 << 20,))}, "f32[1048576]",
+        lambda nn, x, z: nn.relu(x.sum(-1)) + z, FULL, "float32",
+    ),
+    _map(
+        "reduce_max_f16_keepdim", "reduce(x, max, keepdim=true) >> mul(c)",
+        {"x": ("f16", (16, 512, 1000)), "c": ("f16", (512, 1))}, "f16[16, 512, 1]",
+        lambda nn, x, c: x.amax(-1, keepdim=True) * c, HALF,
+    ),
+    _map(
+        "reduce_logsumexp", "reduce(x, logsumexp, dims=2)", {"x": ("f32", (2000, 33, 65))}, "f32[2000]",
+        lambda nn, x: x.logsumexp((1, 2)), FULL,
+    ),
+    _map(
+        "reduce_whole_tensor_sumsq", "reduce(x, sumsq, dims=2) >> sqrt()", {"x": ("f32", (8192, 8192))}, "f32[]",
+        lambda nn, x: x.square().sum().sqrt(), FULL, "float32",
+    ),
+    _map(
+        "reduce_few_rows_mean", "reduce(x, mean) >> abs()", {"x": ("bf16", (64, 1 << 18))}, "bf16[64]",
+        lambda nn, x: x.mean(-1).abs(), BRAIN,
+    ),
+)  # fmt: skip
+
+CASES: dict[str, Case] = {case.name: case for case in (*PLAIN, *ROWS, *COLLECTIVES)}
 """By name; those that compile in a second come first."""

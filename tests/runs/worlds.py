@@ -176,7 +176,9 @@ def install(script: Script, monkeypatch: pytest.MonkeyPatch, state: Path, settin
     settings.BUILD_CACHE_DIR = state / "builds"
     device = Device.objects.create(name="test machine", kind="cpu", record={})
     monkeypatch.setattr("runs.handlers.prepare.device_for", lambda target, lease: device)
-    monkeypatch.setattr("runs.handlers.prepare.prepare", lambda p, s, run, d, lease: (started(run), BOUNDS))
+    monkeypatch.setattr(
+        "runs.handlers.prepare.prepare", lambda trajectory, d, lease: (started(trajectory.run), BOUNDS)
+    )
     monkeypatch.setattr("runs.handlers.build.compile_program", script.compile_program)
     monkeypatch.setattr("runs.handlers.cross_build.compile_program", script.compile_program)
     monkeypatch.setattr("runs.handlers.evaluate.evaluate", script.evaluate)

@@ -29,6 +29,18 @@ FUNCTIONS: dict[str, Any] = {
     "gelu_tanh": lambda x: _F.gelu(x, approximate="tanh"),
 }
 
+ROWS: dict[str, Any] = {
+    "sum": lambda x: x.sum(1),
+    "mean": lambda x: x.mean(1),
+    "max": lambda x: x.amax(1),
+    "min": lambda x: x.amin(1),
+    "prod": lambda x: x.prod(1),
+    "logsumexp": lambda x: x.logsumexp(1),
+    "sumsq": lambda x: x.square().sum(1),
+    "softmax": lambda x: x.softmax(1),
+    "log_softmax": lambda x: x.log_softmax(1),
+}
+
 
 def _tensors(*values: Any) -> list[torch.Tensor]:
     dtype = next(value.dtype for value in values if isinstance(value, torch.Tensor))
@@ -70,11 +82,28 @@ class Interpreter:
         if stage.op == "cast":
             return [self._load(stage.operands[0]).to(getattr(torch, stage.result.dtype.torch_name))]
         acc: Any = None
+        if stage.op in ("reduce", "softmax", "norm"):
+            acc = self._rows(stage)
         if stage.op in ("gemm", "bmm"):
             acc = torch.matmul(self._load(stage.operands[0]), self._load(stage.operands[1]))
         for step in stage.chain:
             acc = self._expr(step.expr, acc)
         return [acc.float() if acc.dtype is torch.bool else acc]
+
+    def _rows(self, stage: Stage) -> torch.Tensor:
+        """The work on rows, in f32 at least, in the shape and type of the stage's result."""
+        facts = stage.attributes
+        x, *vectors = (self._load(value) for value in stage.operands)
+        assert x.is_contiguous()
+        assert len(vectors) == facts["weight"] + facts["bias"]
+        table = x.reshape(facts["rows"], facts["columns"])
+        wide = table if table.dtype is torch.float64 else table.float()
+        vectors = [vector.to(wide.dtype) for vector in vectors]
+        if facts["kind"].endswith("_norm"):
+            made = getattr(_F, facts["kind"])(wide, wide.shape[1:], *vectors, eps=facts["eps"])
+        else:
+            made = ROWS[facts["kind"]](wide)
+        return made.to(x.dtype).reshape(stage.result.shape)
 
     def _expr(self, expr: Expr, acc: Any) -> Any:
         match expr:

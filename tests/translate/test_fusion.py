@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import types
-from pathlib import Path
-
 import pytest
-import torch
 
 from kernels.dsl import check, parse
-from kernels.problems import load
 from kernels.problems.files import find_problems, own_directory
-from kernels.problems.inspect import inspect_many
 from kernels.problems.inspection import Graph, Inspection, Node
 from kernels.targets import Policy, Target
 from kernels.translate import Translation, TranslationFailed, translate
 from tests.problems.sources import problem
-from tests.translate.interpreter import Interpreter
+from tests.translate.comparing import Case, assert_same, inspected
 
 LINEAR = "self.linear = nn.Linear(8, 16)"
 CONV = "self.conv = nn.Conv2d(4, 6, 1)"
@@ -113,28 +107,10 @@ PROBLEMS = {
 }
 
 
-Case = tuple[Path, str, Inspection]
-
-
 @pytest.fixture(scope="module")
 def cases(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Case]:
-    folder = tmp_path_factory.mktemp("problems")
-    names, paths, sizes = [], [], []
-    for name, text in PROBLEMS.items():
-        path = folder / f"{name}.py"
-        path.write_text(text)
-        names.append(name)
-        paths.append(path)
-        sizes.append("default")
-    for item in find_problems(own_directory()):
-        names.append(item.name)
-        paths.append(item.path)
-        sizes.append("cpu")
-    made = {}
-    for name, path, size, found in zip(names, paths, sizes, inspect_many(paths, sizes), strict=True):
-        assert isinstance(found, Inspection), found
-        made[name] = (path, size, found)
-    return made
+    own = [(item.name, item.path) for item in find_problems(own_directory())]
+    return inspected(tmp_path_factory.mktemp("problems"), PROBLEMS, own)
 
 
 def translated(cases: dict[str, Case], name: str, target: Target = Target.HOST) -> Translation:
@@ -150,21 +126,8 @@ OWN = [item.name for item in find_problems(own_directory())]
 
 @pytest.mark.parametrize("name", [*PROBLEMS, *OWN])
 def test_the_program_computes_what_the_problem_does(cases: dict[str, Case], name: str) -> None:
-    path, size, inspection = cases[name]
-    program = translated(cases, name).program
     policy = Policy.HALF if name == "halves" else Policy.STRICT
-    checked = check(parse(program), inspection.signature, Target.HOST, policy)
-    module: types.ModuleType = load.load_module(path, size)
-    model = load.build_model(module, 7)
-    arguments = load.build_inputs(module, 8)
-    tensors = [value for value in arguments if isinstance(value, torch.Tensor)]
-    with torch.no_grad():
-        made = Interpreter(checked, [t.clone() for t in tensors], dict(model.state_dict())).run()
-        expected, _ = torch.utils._pytree.tree_flatten(model(*arguments))
-    assert len(made) == len(expected)
-    for one, other in zip(made, expected, strict=True):
-        assert one.dtype == other.dtype, program
-        torch.testing.assert_close(one, other, rtol=2e-4, atol=2e-4, msg=lambda text: f"{text}\n{program}")
+    assert_same(cases[name], translated(cases, name).program, policy)
 
 
 def test_a_product_with_two_readers_keeps_its_own_stage(cases: dict[str, Case]) -> None:

@@ -51,7 +51,11 @@ BODIES = {
         "return y2",
     ],
     "matrix_vector": ["y1 = gemm(a, v.reshape(4096, 1))", "return y1.reshape(4096)"],
-    "softmax": ["y1 = torch.softmax(x, -1) -> f32[1024, 2048]", "return y1"],
+    "softmax": ["y1 = softmax(x)", "return y1"],
+    "layer_norm": ["y1 = layer_norm(x, norm.weight, norm.bias, eps=1e-05)", "return y1"],
+    "rms_norm": ["y1 = rms_norm(x, eps=1e-06) >> mul(scale)", "return y1"],
+    "sum_rows": ["y1 = reduce(x, sum)", "return y1"],
+    "log_sum_exp": ["y1 = reduce(x, logsumexp)", "return y1"],
     "elementwise_chain": [
         "y1 = map(tanh(x) * y + x * 0.5 - abs(y)) >> leaky_relu(0.1)",
         "return y1",

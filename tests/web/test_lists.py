@@ -134,4 +134,6 @@ class TestSearch:
 
 def test_navigation_shows_only_what_exists(as_alice: Client) -> None:
     source = html(as_alice.get("/runs/"))
-    assert words(source[source.index("<nav") : source.index("</nav>")]).split() == ["Runs", "Problems", "Fleet"]
+    assert words(source[source.index("<nav") : source.index("</nav>")]).split() == [
+        "Runs", "Problems", "Playground", "Fleet",
+    ]  # fmt: skip

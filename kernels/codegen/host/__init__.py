@@ -13,13 +13,22 @@ from kernels.codegen.emission import StageCode
 from kernels.codegen.errors import EmptyTensor, OperationWithoutCode
 from kernels.codegen.host.gemm import emit_gemm
 from kernels.codegen.host.map import emit_map
+from kernels.codegen.host.rows import emit_rows
 from kernels.dsl.ir import Stage
 from kernels.dsl.syntax import Assign
 
 INCLUDE = Path(__file__).resolve().parent / "include"
 """The folder to give the compiler with ``-I``."""
 
-_EMITTERS = {"gemm": emit_gemm, "bmm": emit_gemm, "map": emit_map, "cast": emit_map}
+_EMITTERS = {
+    "gemm": emit_gemm,
+    "bmm": emit_gemm,
+    "map": emit_map,
+    "cast": emit_map,
+    "reduce": emit_rows,
+    "softmax": emit_rows,
+    "norm": emit_rows,
+}
 
 
 def emit_stage(stage: Stage, source: Assign | None) -> StageCode:

@@ -63,9 +63,16 @@ def _with_loaded_cast(stage: Stage) -> Stage:
 def collapse(stage: Stage) -> tuple[tuple[int, ...], dict[Value, tuple[int, ...]]]:
     """The result's extents after merging, and each operand's strides over them. The rank is at least one."""
     values = {load.value: effective_strides(load.value) for step in stage.chain for load in loads(step.expr)}
+    return merge_extents(stage.result.shape, values)
+
+
+def merge_extents(
+    shape: tuple[int, ...], values: dict[Value, tuple[int, ...]]
+) -> tuple[tuple[int, ...], dict[Value, tuple[int, ...]]]:
+    """``shape`` with neighbouring extents merged that all ``values`` cross with one stride, and those strides."""
     extents: list[int] = []
     merged: dict[Value, list[int]] = {value: [] for value in values}
-    for axis, extent in enumerate(stage.result.shape):
+    for axis, extent in enumerate(shape):
         if extent == 1:
             continue
         if extents and all(merged[value][-1] == strides[axis] * extent for value, strides in values.items()):
