@@ -13,6 +13,7 @@ from agent.proposers.moves import (
     host_tile,
     once,
     precision,
+    rows,
     sm90_cluster,
     sm90_order,
     sm90_schedule,
@@ -40,6 +41,7 @@ FAMILIES: tuple[Family, ...] = (
     sm90_stages.moves,
     sm90_order.moves,
     threads.moves,
+    rows.moves,
     vector.moves,
     split_chain.moves,
 )
