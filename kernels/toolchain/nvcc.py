@@ -2,6 +2,7 @@
 
 Each compile is a child process with a time and a memory limit, whose whole group is killed at the end. It builds one
 shared object a unit, with the CUDA run time linked in, so that the object loads where only a driver is installed.
+Where the stages of this nvcc are understood (``kernels.toolchain.nvcc_stages``), its two halves run side by side.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import importlib.util
 import os
 import re
 import shutil
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,6 +23,7 @@ from kernels.toolchain.compiler import Compilation
 from kernels.toolchain.diskfull import is_disk_full
 from kernels.toolchain.errors import BuildCancelled
 from kernels.toolchain.gxx import outcome_of
+from kernels.toolchain.nvcc_stages import Stages, module_id, parse
 from kernels.toolchain.ptxas import parse_resources, parse_warnings, shorten_names
 from kernels.toolchain.report import BuildOutcome
 
@@ -40,11 +43,14 @@ FLAGS = (
 MEMORY_BYTES = 12 * 2**30
 OUTPUT_BYTES = 2**20
 LOG_CHARACTERS = 60_000
+# What a build's command says after nvcc's own where its stages were run by us.
+SIDE_BY_SIDE = "  # its stages, device and host halves side by side"
 
 
 @dataclass(frozen=True)
 class Nvcc:
     """One installed nvcc. ``root`` is its tool kit, ``cutlass`` the folder that holds ``include`` (None: not there).
+    ``side_by_side`` False makes every build one plain call of nvcc, with the same machine code.
 
     Implements ``kernels.toolchain.compiler.Compiler``.
     """
@@ -54,6 +60,7 @@ class Nvcc:
     release: str
     cutlass: Path | None
     line_info: bool = False
+    side_by_side: bool = True
     flags: tuple[str, ...] = field(default=FLAGS)
 
     def version(self) -> str:
@@ -95,17 +102,9 @@ class Nvcc:
         source = folder / f"{unit.symbol}.cu"
         options = [*self._all_flags, *self._paths(), source.name, "-o", output.name]
         command = self._scrub(" ".join(["nvcc", *options]), folder)
-        limits = ChildLimits(seconds=time_limit_s, memory_bytes=MEMORY_BYTES, output_bytes=OUTPUT_BYTES)
-        environment = clean_environment({"TMPDIR": str(folder), "LC_ALL": "C"})
         try:
             source.write_text(unit.source, encoding="utf-8")
-            result = run(
-                [str(self.executable), *options],
-                limits=limits,
-                environment=environment,
-                directory=folder,
-                cancelled=cancelled,
-            )
+            result, side_by_side = self._build(options, source, time_limit_s, cancelled)
         except FileNotFoundError as error:
             return _failed(BuildOutcome.NO_COMPILER, command, f"{self.executable.name}: {error.strerror}")
         except OSError as error:
@@ -114,6 +113,8 @@ class Nvcc:
             return _failed(BuildOutcome.DISK_FULL, command, str(error.strerror))
         if result.ending is Ending.CANCELLED:
             raise BuildCancelled(symbol=unit.symbol)
+        if side_by_side:
+            command += SIDE_BY_SIDE
         text = self._scrub(result.stdout + result.stderr, folder)
         return Compilation(
             outcome=outcome_of(result, text, output),
@@ -122,6 +123,35 @@ class Nvcc:
             warnings=parse_warnings(text),
             resources=parse_resources(text),
         )
+
+    def _build(
+        self, options: list[str], source: Path, time_limit_s: float, cancelled: Callable[[], bool] | None
+    ) -> tuple[ChildResult, bool]:
+        """How the build ended, and whether its halves ran side by side. The time limit is that of all calls."""
+        folder = source.parent
+        ends = time.monotonic() + time_limit_s
+
+        def call(*argv: str) -> ChildResult:
+            return run(
+                argv,
+                limits=ChildLimits(max(ends - time.monotonic(), 0.0), MEMORY_BYTES, output_bytes=OUTPUT_BYTES),
+                environment=clean_environment({"TMPDIR": str(folder), "LC_ALL": "C"}),
+                directory=folder,
+                cancelled=cancelled,
+            )
+
+        nvcc = str(self.executable)
+        dry_run = call(nvcc, "--dryrun", *options) if self.side_by_side else None
+        if dry_run is not None and dry_run.ending is Ending.CANCELLED:
+            return dry_run, False
+        stages = parse(dry_run.stderr) if dry_run is not None and dry_run.code == 0 else None
+        if stages is None:
+            return call(nvcc, *options), False
+        try:
+            return call("sh", "-c", _prepare(stages, source)), True
+        finally:
+            for left in folder.glob(f"{stages.prefix}*"):
+                left.unlink(missing_ok=True)
 
     def _paths(self) -> list[str]:
         paths = []
@@ -140,6 +170,12 @@ class Nvcc:
         for path, name in named:
             text = text.replace(path, name)
         return text
+
+
+def _prepare(stages: Stages, source: Path) -> str:
+    """Write what the script needs before its first stage; give back the script."""
+    stages.module_id.write_text(module_id(source.read_text(encoding="utf-8"), source.name), encoding="utf-8")
+    return stages.script()
 
 
 def _ending_note(result: ChildResult, time_limit_s: float) -> str:
