@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
+from kernels.codegen.cuda.elementwise import Space, lanes, merge
+from kernels.codegen.cuda.errors import KnobWithoutCode
+from kernels.codegen.cuda.expression import text
+from kernels.codegen.cuda.functions import FUNCTIONS as CUDA_FUNCTIONS
+from kernels.codegen.cuda.functions import definitions
 from kernels.codegen.sm90a import emit_stage
-from kernels.codegen.sm90a.elementwise import Space, lanes, merge
-from kernels.codegen.sm90a.errors import KnobWithoutCode
-from kernels.codegen.sm90a.expression import text
-from kernels.codegen.sm90a.functions import FUNCTIONS as CUDA_FUNCTIONS
-from kernels.codegen.sm90a.functions import definitions
 from kernels.dsl.functions import FUNCTIONS
 from kernels.dsl.ir import Stage, Value
 from kernels.dtypes import DType

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from kernels.codegen.cuda.errors import KnobWithoutCode, OperandHasNoContiguousExtent, OperandIsNotAligned
 from kernels.codegen.emission import StageCode
 from kernels.codegen.errors import ElementTypeWithoutCode, EmptyTensor, FunctionWithoutCode, OperationWithoutCode
 from kernels.codegen.sm90a import emit_stage
-from kernels.codegen.sm90a.errors import KnobWithoutCode, OperandHasNoContiguousExtent, OperandIsNotAligned
 from kernels.dsl.ir import Stage
 from kernels.dtypes import DType
 from tests.codegen.sm90a_stages import ACC, BF16, F16, F32, call, load, product, step, tensor, transposed

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
+from kernels.codegen.cuda.errors import KnobWithoutCode
+from kernels.codegen.cuda.row_schedule import RowSchedule, schedule_rows
 from kernels.codegen.errors import ElementTypeWithoutCode
 from kernels.codegen.sm90a import emit_stage
-from kernels.codegen.sm90a.errors import KnobWithoutCode
-from kernels.codegen.sm90a.row_schedule import RowSchedule, schedule_rows
 from kernels.dsl.ir import Stage, Value
 from kernels.dtypes import DType
 from tests.codegen.sm90a_emulation import Emulated

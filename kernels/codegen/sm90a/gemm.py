@@ -9,16 +9,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from kernels.codegen.cuda.arguments import Arguments
+from kernels.codegen.cuda.errors import KnobWithoutCode
+from kernels.codegen.cuda.layout import CUTLASS_TYPES, TMA_BYTES, Matrix, describe, matrix, require_tma, type_name
+from kernels.codegen.cuda.narrow import Narrowing, plan_narrowing, write_narrow_kernel
+from kernels.codegen.cuda.origins import Origins
+from kernels.codegen.cuda.writer import SYMBOL, SourceWriter
 from kernels.codegen.emission import StageCode
-from kernels.codegen.sm90a.arguments import Arguments
-from kernels.codegen.sm90a.errors import KnobWithoutCode
-from kernels.codegen.sm90a.layout import CUTLASS_TYPES, TMA_BYTES, Matrix, describe, matrix, require_tma, type_name
-from kernels.codegen.sm90a.narrow import Narrowing, plan_narrowing, write_narrow_kernel
 from kernels.codegen.sm90a.orientation import k_major, orient
-from kernels.codegen.sm90a.origins import Origins
 from kernels.codegen.sm90a.visitor import VisitorTree
 from kernels.codegen.sm90a.workspace import stream_k_bytes
-from kernels.codegen.sm90a.writer import SYMBOL, SourceWriter
 from kernels.dsl.ir import Stage
 from kernels.dsl.syntax import Assign
 from kernels.dtypes import DType

@@ -21,8 +21,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeVar
 
-from kernels.codegen.sm90a.errors import KnobWithoutCode
-from kernels.codegen.sm90a.layout import Matrix
+from kernels.codegen.cuda.errors import KnobWithoutCode
+from kernels.codegen.cuda.layout import Matrix
 from kernels.dsl.ir import Stage
 
 T = TypeVar("T")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from kernels.codegen.cuda.elementwise import emit_elementwise
+from kernels.codegen.cuda.rows import emit_rows
+from kernels.codegen.cuda.simt import emit_simt
 from kernels.codegen.emission import StageCode
 from kernels.codegen.errors import EmptyTensor, OperationWithoutCode
-from kernels.codegen.sm90a.elementwise import emit_elementwise
 from kernels.codegen.sm90a.gemm import emit_gemm
-from kernels.codegen.sm90a.rows import emit_rows
-from kernels.codegen.sm90a.simt import emit_simt
 from kernels.dsl.ir import Stage
 from kernels.dsl.syntax import Assign
 from kernels.dtypes import DType

@@ -11,12 +11,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from kernels.codegen.sm90a.arguments import Arguments
-from kernels.codegen.sm90a.expression import INFIX, functions, loads, text
-from kernels.codegen.sm90a.functions import FUNCTIONS, definitions
-from kernels.codegen.sm90a.layout import CUTLASS_TYPES, TMA_BYTES, describe, misalignment, type_name
+from kernels.codegen.cuda.arguments import Arguments
+from kernels.codegen.cuda.expression import INFIX, functions, loads, text
+from kernels.codegen.cuda.functions import FUNCTIONS, definitions
+from kernels.codegen.cuda.layout import CUTLASS_TYPES, TMA_BYTES, describe, misalignment, type_name
+from kernels.codegen.cuda.writer import SourceWriter
 from kernels.codegen.sm90a.orientation import Orientation
-from kernels.codegen.sm90a.writer import SourceWriter
 from kernels.dsl.ir import Acc, Apply, ChainStep, Load, Stage, Value
 
 _FUNCTORS = {"add": "plus", "sub": "minus", "mul": "multiplies", "div": "divides"}

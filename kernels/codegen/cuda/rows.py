@@ -8,16 +8,16 @@ this target's.
 
 from __future__ import annotations
 
+from kernels.codegen.cuda.arguments import Arguments
+from kernels.codegen.cuda.elementwise import Space, broadcast_strides, merge
+from kernels.codegen.cuda.expression import chain_loads, functions, number, text
+from kernels.codegen.cuda.functions import definitions
+from kernels.codegen.cuda.layout import CUDA_TYPES, describe, type_name
+from kernels.codegen.cuda.origins import Origins
+from kernels.codegen.cuda.row_schedule import schedule_rows
+from kernels.codegen.cuda.row_states import KINDS
+from kernels.codegen.cuda.writer import SYMBOL, SourceWriter
 from kernels.codegen.emission import StageCode
-from kernels.codegen.sm90a.arguments import Arguments
-from kernels.codegen.sm90a.elementwise import Space, broadcast_strides, merge
-from kernels.codegen.sm90a.expression import chain_loads, functions, number, text
-from kernels.codegen.sm90a.functions import definitions
-from kernels.codegen.sm90a.layout import CUDA_TYPES, describe, type_name
-from kernels.codegen.sm90a.origins import Origins
-from kernels.codegen.sm90a.row_schedule import schedule_rows
-from kernels.codegen.sm90a.row_states import KINDS
-from kernels.codegen.sm90a.writer import SYMBOL, SourceWriter
 from kernels.dsl.ir import Stage, Value
 from kernels.dsl.syntax import Assign
 from kernels.dtypes import DType
@@ -116,7 +116,7 @@ class _RowsEmitter:
         names = ", ".join(value.name for value in stage.operands)
         kind = stage.attributes["kind"]
         call = f"reduce({names}, {kind})" if self.reduces else f"{kind}({names})"
-        out.line("", f"{stage.name} = {call}{chain}, sm_90a", self.origins.call)
+        out.line("", f"{stage.name} = {call}{chain}", self.origins.call)
         out.lines("#include <cmath>\n#include <cstdint>\n\n#include <cuda_bf16.h>\n#include <cuda_fp16.h>\n")
         out.line()
         out.line(f"namespace {SYMBOL}_types {{")

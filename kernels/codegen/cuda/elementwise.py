@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from kernels.codegen.cuda.arguments import Arguments
+from kernels.codegen.cuda.errors import KnobWithoutCode
+from kernels.codegen.cuda.expression import chain_loads, functions, text
+from kernels.codegen.cuda.functions import definitions
+from kernels.codegen.cuda.layout import CUDA_TYPES, describe, type_name
+from kernels.codegen.cuda.origins import Origins
+from kernels.codegen.cuda.writer import SYMBOL, SourceWriter
 from kernels.codegen.emission import StageCode
-from kernels.codegen.sm90a.arguments import Arguments
-from kernels.codegen.sm90a.errors import KnobWithoutCode
-from kernels.codegen.sm90a.expression import chain_loads, functions, text
-from kernels.codegen.sm90a.functions import definitions
-from kernels.codegen.sm90a.layout import CUDA_TYPES, describe, type_name
-from kernels.codegen.sm90a.origins import Origins
-from kernels.codegen.sm90a.writer import SYMBOL, SourceWriter
 from kernels.dsl.ir import Stage, Value
 from kernels.dsl.syntax import Assign
 from kernels.dtypes import DType
@@ -133,7 +133,7 @@ class _ElementwiseEmitter:
         stage, out = self.stage, self.out
         chain = " >> ".join(step.text for step in stage.chain)
         head = f"cast({stage.operands[0].name}, {stage.result.dtype.value})" if stage.op == "cast" else chain
-        out.line("", f"{stage.name} = {head}, sm_90a", self.origins.call)
+        out.line("", f"{stage.name} = {head}", self.origins.call)
         out.lines("#include <cmath>\n#include <cstdint>\n\n#include <cuda_bf16.h>\n#include <cuda_fp16.h>\n")
         out.line()
         out.line(f"namespace {SYMBOL}_types {{")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping
 
+from kernels.codegen.cuda.functions import FUNCTIONS
 from kernels.codegen.errors import FunctionWithoutCode
-from kernels.codegen.sm90a.functions import FUNCTIONS
 from kernels.dsl.ir import Acc, Apply, ChainStep, Const, Expr, Load, Value
 from kernels.targets import Target
 

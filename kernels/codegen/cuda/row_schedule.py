@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kernels.codegen.sm90a.errors import KnobWithoutCode
+from kernels.codegen.cuda.errors import KnobWithoutCode
 from kernels.dsl.ir import Stage
 
 _TRANSACTION = 16

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from kernels.codegen.sm90a.writer import SYMBOL
+from kernels.codegen.cuda.writer import SYMBOL
 
 
 @dataclass

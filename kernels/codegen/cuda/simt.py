@@ -6,14 +6,14 @@ knob of the tensor cores (cluster, stages, ...); it is there to be right where a
 
 from __future__ import annotations
 
+from kernels.codegen.cuda.arguments import Arguments
+from kernels.codegen.cuda.errors import KnobWithoutCode
+from kernels.codegen.cuda.expression import chain_loads, functions, text
+from kernels.codegen.cuda.functions import definitions
+from kernels.codegen.cuda.layout import CUDA_TYPES, type_name
+from kernels.codegen.cuda.origins import Origins
+from kernels.codegen.cuda.writer import SYMBOL, SourceWriter
 from kernels.codegen.emission import StageCode
-from kernels.codegen.sm90a.arguments import Arguments
-from kernels.codegen.sm90a.errors import KnobWithoutCode
-from kernels.codegen.sm90a.expression import chain_loads, functions, text
-from kernels.codegen.sm90a.functions import definitions
-from kernels.codegen.sm90a.layout import CUDA_TYPES, type_name
-from kernels.codegen.sm90a.origins import Origins
-from kernels.codegen.sm90a.writer import SYMBOL, SourceWriter
 from kernels.dsl.ir import Stage
 from kernels.dsl.syntax import Assign
 
@@ -108,7 +108,7 @@ class _SimtEmitter:
         stage, out = self.stage, self.out
         chain = "".join(f" >> {step.text}" for step in stage.chain)
         names = ", ".join(value.name for value in stage.operands[:2])
-        out.line("", f"{stage.name} = {stage.op}({names}){chain}, full FP32, sm_90a", self.origins.call)
+        out.line("", f"{stage.name} = {stage.op}({names}){chain}, full FP32", self.origins.call)
         out.lines("#include <cmath>\n#include <cstdint>\n\n#include <cuda_bf16.h>\n#include <cuda_fp16.h>\n")
         out.line()
         out.line(f"namespace {SYMBOL}_types {{")

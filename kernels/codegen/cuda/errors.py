@@ -1,4 +1,4 @@
-"""What a stage asks of sm_90a that CUTLASS has no type for. The checker refuses these earlier, with their place."""
+"""What a stage asks of a card that there is no type for. The checker refuses these earlier, with their place."""
 
 from __future__ import annotations
 
@@ -26,4 +26,4 @@ class OperandHasNoContiguousExtent(UserError):
 class KnobWithoutCode(UserError):
     """A knob's value that no kernel is generated for."""
 
-    template = "stage '{stage}': .{knob}({found}) is not possible on sm_90a; it takes {legal}"
+    template = "stage '{stage}': .{knob}({found}) is not possible on a card; it takes {legal}"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kernels.codegen.sm90a.layout import CUTLASS_TYPES, Matrix
-from kernels.codegen.sm90a.writer import SourceWriter
+from kernels.codegen.cuda.layout import CUTLASS_TYPES, Matrix
+from kernels.codegen.cuda.writer import SourceWriter
 from kernels.dsl.ir import Value
 from kernels.dtypes import DType
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from kernels.codegen.cuda.errors import OperandHasNoContiguousExtent, OperandIsNotAligned
 from kernels.codegen.errors import ElementTypeWithoutCode
-from kernels.codegen.sm90a.errors import OperandHasNoContiguousExtent, OperandIsNotAligned
 from kernels.dsl.ir import Value
 from kernels.dtypes import DType
-from kernels.targets import Target
 
 TMA_BYTES = 16
 
@@ -26,7 +25,7 @@ def type_name(stage: str, value: Value, table: dict[DType, str], role: str) -> s
     """The C++ element type of a value; raises ElementTypeWithoutCode where ``table`` has none."""
     if value.dtype not in table:
         legal = ", ".join(dtype.value for dtype in table)
-        raise ElementTypeWithoutCode(stage=stage, target=Target.SM90A, dtype=value.dtype, role=role, legal=legal)
+        raise ElementTypeWithoutCode(stage=stage, target="cuda", dtype=value.dtype, role=role, legal=legal)
     return table[value.dtype]
 
 
