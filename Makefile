@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 HOST ?= 127.0.0.1
 PORT ?= 8000
 
-.PHONY: run test check format docs bench gpu-test lock migrations clean
+.PHONY: run test check format docs bench gpu-test gpu-bench gpu-search lock migrations clean
 
 # --- install: once for each state of the lock files ---------------------------------------------------------------
 $(BIN)/python:
@@ -60,6 +60,12 @@ bench: $(VENV)/.test
 # On a box with a card: needs torch, nvcc and the packages of pyproject's first list, no Django.
 gpu-test:
 	$(PYTHON) -m tests.gpu.run_suite --cache build/gpu --json build/gpu/suite.json
+
+gpu-bench:
+	$(PYTHON) -m tests.gpu.bench --cache build/gpu --json build/gpu/figures.json
+
+gpu-search:
+	$(PYTHON) -m tests.gpu.search --cache build/gpu --json build/gpu/search.json
 
 clean:
 	rm -rf $(VENV) var .mypy_cache .ruff_cache .pytest_cache .hypothesis

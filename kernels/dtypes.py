@@ -42,6 +42,8 @@ class DType(StrEnum):
         return _FROM_TORCH[name.removeprefix("torch.")]
 
 
+FP8 = (DType.F8E4M3, DType.F8E5M2)
+
 _TORCH = {
     DType.F64: "float64",
     DType.F32: "float32",

@@ -20,7 +20,7 @@ LATER = "later"
 
 
 def device_queue(target: Target) -> str:
-    """The queue of the workers that can measure ``target``."""
+    """The queue of the workers that can measure ``target``: whose card runs it, as each was told when it started."""
     return "host" if target is Target.HOST else f"cuda.{target.value}"
 
 

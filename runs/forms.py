@@ -6,6 +6,7 @@ from typing import Any
 
 from django import forms
 
+from kernels.dsl.parser import SOURCE_LIMIT
 from kernels.models import Problem
 from kernels.targets import Policy, Target
 from runs.headroom import ProblemRow, title_of
@@ -15,6 +16,7 @@ from runs.models import Run
 TARGETS = (
     (Target.HOST.value, "host", "C++ on this machine's CPU"),
     (Target.SM90A.value, "sm_90a", "CUTLASS 3.x on an H100 or H200"),
+    (Target.SM80.value, "sm_80", "CUTLASS 2.x on an A100, A10 or newer"),
 )
 POLICIES = (
     (Policy.STRICT.value, "strict", "FP32 error: no lower precision"),
@@ -98,6 +100,7 @@ class LaunchForm(forms.Form):
     seed = _number("Seed", 0, 2**31 - 1)
     steering = forms.BooleanField(label="SOL steering", required=False)
     tolerance = one_of("Tolerance", TOLERANCES)
+    seed_program = forms.CharField(required=False, strip=False, max_length=SOURCE_LIMIT, widget=forms.HiddenInput)
 
     def clean(self) -> dict[str, Any]:
         """A patience that no run can reach is a slip."""
@@ -130,6 +133,8 @@ class LaunchForm(forms.Form):
             steering=data["steering"],
             seed=data["seed"],
             tolerance=data["tolerance"],
+            # A program is written for one problem.
+            seed_program=data["seed_program"] if len(picked) == 1 else "",
         )
 
 
@@ -152,6 +157,8 @@ def initial_of(run: Run | None, problems: str) -> dict[str, Any]:
         initial["epsilon"] = f"{run.epsilon * 100:g}" if run.epsilon is not None else ""
         initial["patience"] = run.patience if run.patience is not None else ""
         initial["problems"] = list(run.trajectories.values_list("problem_id", flat=True))
+        seeds = set(run.trajectories.values_list("seed_program", flat=True))
+        initial["seed_program"] = seeds.pop() if len(initial["problems"]) == 1 else ""
     keys = [key for key in problems.split(",") if key.isascii() and key.isdigit()]
     if keys:
         initial["problems"] = [int(key) for key in keys]

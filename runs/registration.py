@@ -44,7 +44,7 @@ def facts_of_this_machine(queue: str) -> dict[str, str]:
     """What the fleet page shows of a worker."""
     facts = {"python": platform.python_version(), "cores": str(os.cpu_count() or 1)}
     if queue == CPU:
-        for target in (Target.HOST, Target.SM90A):
+        for target in Target:
             facts[f"compiler for {target.value}"] = available(target) or "none"
     if queue.startswith("cuda."):
         facts["card"] = card_name() or "none"

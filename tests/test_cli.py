@@ -55,6 +55,8 @@ def test_emit_prints_cpp_for_the_host_and_for_the_card(program: Path, capsys: py
     assert main(["emit", str(program), "--arch", "sm_90a", "--json"]) == 0
     form = json.loads(capsys.readouterr().out)
     assert form["units"][0]["language"] == "cuda"
+    assert main(["emit", str(program), "--arch", "sm_80"]) == 0
+    assert "cutlass::arch::Sm80" in capsys.readouterr().out
 
 
 def test_build_compiles_once_and_then_finds_it(

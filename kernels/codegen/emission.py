@@ -26,7 +26,7 @@ class Unit:
 
     ``symbol`` names the ``extern "C"`` function and is made from a hash of ``source``'s configuration, so that two
     programs that share a stage share its shared object. The function's parameters are, in order: one
-    ``const void*`` an input pointer, one ``void*`` a result pointer, one ``int64_t`` a size, ``void* workspace``,
+    ``const void*`` an input pointer, one ``void*`` a result, one ``int64_t`` a size, ``void* workspace``,
     ``void* stream``; it returns 0 or an error code.
     """
 

@@ -14,7 +14,6 @@ from dataclasses import replace
 from typing import cast
 
 from kernels.codegen.emission import Emission, StageCode, Unit
-from kernels.codegen.errors import TargetWithoutCode
 from kernels.codegen.plan import build_plan
 from kernels.dsl.ir import CheckedProgram, Stage
 from kernels.dsl.syntax import Assign
@@ -22,7 +21,11 @@ from kernels.targets import Target
 
 EmitStage = Callable[[Stage, Assign | None], StageCode]
 
-_GENERATORS = {Target.HOST: "kernels.codegen.host", Target.SM90A: "kernels.codegen.sm90a"}
+_GENERATORS = {
+    Target.HOST: "kernels.codegen.host",
+    Target.SM80: "kernels.codegen.sm80",
+    Target.SM90A: "kernels.codegen.sm90a",
+}
 
 
 def emit(checked: CheckedProgram) -> Emission:
@@ -39,8 +42,6 @@ def emit(checked: CheckedProgram) -> Emission:
 
 
 def _generator(target: Target) -> EmitStage:
-    if target not in _GENERATORS:
-        raise TargetWithoutCode(target=target, legal=", ".join(_GENERATORS))
     return cast(EmitStage, importlib.import_module(_GENERATORS[target]).emit_stage)
 
 

@@ -30,9 +30,3 @@ class OperationWithoutCode(UserError):
     """An op the target has no generator for."""
 
     template = "stage '{stage}': {target} code has no stage '{op}'; it has {legal}"
-
-
-class TargetWithoutCode(UserError):
-    """A target that no generator serves."""
-
-    template = "there is no code generator for the target '{target}'; there is one for {legal}"

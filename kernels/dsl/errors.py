@@ -289,6 +289,20 @@ class SharedMemory(DslError):
     right = "{mend}"
 
 
+class Warps(DslError):
+    """Warps that cannot share the tile, or that the tile cannot keep busy."""
+
+    wrong = "warps({found}) {why}"
+    right = "{mend}"
+
+
+class Stages(DslError):
+    """A pipeline depth that there is no mainloop for with these operands."""
+
+    wrong = "stages({found}): {why}"
+    right = "{mend}"
+
+
 class Schedule(DslError):
     """A schedule that does not go with the tile."""
 
@@ -318,7 +332,7 @@ class Alignment(DslError):
 
 
 class MajorNess(DslError):
-    """A knob that the mainloop for operands that are not K-major does not have."""
+    """An operand that is not K-major where it must be, or a knob that the mainloop for such operands does not have."""
 
     wrong = "{what}"
     right = "{mend}"

@@ -39,6 +39,18 @@ class Value:
         return True
 
     @property
+    def channels_last(self) -> bool:
+        """Whether it is [N, C, *spatial] whose elements lie as a dense [N, *spatial, C] (but for extents of one)."""
+        if len(self.shape) < 3:
+            return False
+        expected = 1
+        for axis in (1, *range(len(self.shape) - 1, 1, -1), 0):
+            if self.shape[axis] != 1 and self.strides[axis] != expected:
+                return False
+            expected *= self.shape[axis]
+        return True
+
+    @property
     def elements(self) -> int:
         """How many elements it shows."""
         count = 1
@@ -90,20 +102,43 @@ class ChainStep:
 class Stage:
     """One stage with everything decided.
 
-    ``op`` is "cast", "map", "gemm", "bmm", "reduce", "softmax", "norm" or "torch". ``operands`` are its tensors in
-    order; ``results`` are contiguous values that it owns. ``knobs`` holds every knob of the op for this target
-    (defaults filled in) and ``written`` the names of those the program set itself. ``attributes`` by op:
+    ``op`` is "cast", "map", "gemm", "bmm", "grouped_gemm", "conv", "reduce", "softmax", "norm", "relayout", "pad",
+    "pool" or "torch". ``operands`` are its tensors in order; ``results`` are contiguous values that it owns (dense,
+    where a stage chooses another memory order). ``knobs`` holds every knob of the op for this target (defaults filled
+    in) and ``written`` the names of those the program set itself. ``attributes`` by op:
 
     * cast: nothing; the result's dtype says it.
     * map: nothing; ``chain[0]`` loads from its operands (no ``Acc``).
     * gemm: ``m n k`` (numbers), ``math`` (how FP32 is multiplied: f32, tf32, ...), ``acc`` (DType of accumulation).
       Operands are A[m, k] and B[k, n] as views; their strides give the layout.
     * bmm: as gemm, with ``batch``; operands A[batch, m, k] and B[batch, k, n].
-    * reduce, softmax, norm: ``kind`` (one of ``rows.REDUCTIONS``; softmax, log_softmax; layer_norm, rms_norm),
-      ``rows`` and ``columns`` (numbers), ``eps`` (a float for norms, else None), ``weight`` and ``bias`` (whether they
-      are there). Operands are x, contiguous and read as [rows, columns], then weight[columns] and bias[columns],
-      contiguous and of x's type. The result has x's type: one element a row for reduce, else x's shape. What the
-      chain loads is not among the operands and has the result's shape.
+    * grouped_gemm: ``sizes`` ((m, n, k) of each product), ``math`` and ``acc`` as gemm. Operands are A[m, k] and
+      B[k, n] of the first product, then of the second, and so on; one result a product. The chain loads nothing.
+    * conv: ``kind`` ("conv" or "conv_transpose"), ``dims`` (1 to 3), ``batch``, ``channels`` (C), ``filters`` (K),
+      ``groups``, and tuples of ``dims`` numbers: ``input``, ``kernel``, ``output`` (extents), ``stride``, ``padding``
+      (in front; what is padded behind follows from ``output``, as does a transposed one's output_padding) and
+      ``dilation``; ``math`` and ``acc`` as gemm. Operands are x[batch, C, *input] and w[K, C/groups, *kernel]
+      (conv_transpose: w[C, K/groups, *kernel]) with any strides; the result is [batch, K, *output], row-major or
+      channels-last as the knob ``layout`` says. What the chain loads is not among the operands.
+    * reduce, softmax, norm: ``kind`` (one of ``rows.REDUCTIONS``; softmax, log_softmax; layer_norm, rms_norm,
+      group_norm, instance_norm, batch_norm), ``axes`` (the dimensions of x worked along, ascending), ``groups`` (of a
+      group_norm, whose dimension 1, among the axes, is cut into as many that each stand alone; else 0), ``columns``
+      (elements worked on together: the extents of ``axes`` multiplied, over ``groups`` where there are any) and
+      ``rows`` (how many times: x's elements / columns), ``eps`` (a float for norms, else None), ``affine`` (a norm's:
+      the dimensions of x that weight and bias run along, all of ``axes``, or (1,) for the norms by channel; else ()),
+      ``weight`` and ``bias`` (whether they are there). Operands are x, row-major or channels-last, then weight and
+      bias, row-major, of x's type and the extents of ``affine``. A reduce gives a row-major tensor without ``axes``
+      (with keepdim: extents of 1 there) of x's type, or i64 for ``rows.PLACES``: the place counts elements along
+      ``axes``, row-major. The others give x's shape, type and layout. What the chain loads is not among the operands
+      and has the result's shape.
+    * relayout: ``layout`` (one of ``movement.LAYOUTS``). The operand has any strides; the result is dense in that
+      memory order.
+    * pad: ``before`` and ``after`` (how many elements, by dimension) and ``value`` (a float). The operand has any
+      strides; the result is row-major, or channels-last where the operand is that and not row-major.
+    * pool: ``kind`` ("max" or "avg"), ``dims`` (1 to 3), ``batch``, ``channels``, and tuples of ``dims`` numbers:
+      ``input``, ``output``, ``kernel``, ``stride``, ``padding`` (in front), ``dilation``; ``count_include_pad`` (for
+      "avg": whether the border counts in the divisor). The operand is row-major or channels-last, and so is the
+      result. What the chain loads is not among the operands and has the result's shape.
     * torch: ``function`` (dotted, as ``torch.softmax``), ``args`` and ``kwargs`` in JSON where a tensor operand is
       ``{"value": name}`` and an element type ``{"dtype": "f32"}``.
     """

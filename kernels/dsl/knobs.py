@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from kernels.dsl.errors import DslError, KnobValue, RepeatedKnob, UnknownKnob
-from kernels.dsl.ops import ROW_STAGES
+from kernels.dsl.maths import SPLITS
+from kernels.dsl.ops import MOVING, ROW_STAGES, kernel_op
 from kernels.dsl.printer import format_value
 from kernels.dsl.scope import Failed, Scope
 from kernels.dsl.syntax import Assign, Knob, Name, Number, Sequence
@@ -63,6 +64,18 @@ _HOST_GEMM = (
     KnobRow("acc", "word", "type of the sums", "f32 (f64 for f64 operands)", words=("f32", "f64")),
     KnobRow("out", "word", "type of the result", "the operands' type", words=("f64", "f32", "f16", "bf16")),
 )
+_CONV_LAYOUT = KnobRow("layout", "word", "memory order of the result", "x's", words=("row_major", "channels_last"))
+_HOST_CONV = (
+    _CONV_LAYOUT,
+    KnobRow("tile", "ints", "pixels a thread makes at once, and channels it sums at once", "by size", 2, 1, 65536),
+    KnobRow(
+        "micro", "ints", "register tile: (filters, pixels), channels_last (pixels, filters)", "by size", 2, 1, 256
+    ),
+    KnobRow("threads", "count", "threads of the stage", "auto: all cores", most=64, words=_AUTO),
+    KnobRow("math", "word", "how f32 data is multiplied: f16, bf16 round it", "f32", words=("f32", "bf16", "f16")),
+    KnobRow("acc", "word", "type of the sums", "f32 (f64 for f64 operands)", words=("f32", "f64")),
+    KnobRow("out", "word", "type of the result", "the operands' type", words=("f64", "f32", "f16", "bf16")),
+)
 _HOST_MAP = (
     KnobRow("threads", "count", "threads of the stage", "auto: all cores", most=64, words=_AUTO),
     KnobRow("vector", "count", "elements a step", "auto", words=_AUTO, choices=(1, 2, 4, 8, 16, 32)),
@@ -78,16 +91,37 @@ _SM90A_GEMM = (
         words=("auto", "cooperative", "pingpong", "streamk"),
     ),
     KnobRow("stages", "count", "tiles of K in flight", "auto: as many as fit", least=2, most=32, words=_AUTO),
-    KnobRow("swizzle", "count", "tiles in a column of the raster", "auto", words=_AUTO, choices=(1, 2, 4, 8)),
-    KnobRow("raster", "word", "which side the grid runs along first", "auto", words=("auto", "m", "n")),
+    KnobRow("swizzle", "count", "tiles in a column of the raster", "8", words=_AUTO, choices=(1, 2, 4, 8)),
+    KnobRow("raster", "word", "side the grid runs along first", "CUTLASS's; m if turned", words=("auto", "m", "n")),
     KnobRow(
         "math",
         "word",
-        "how f32 data is multiplied: f32 is a plain FMA kernel, f16 and bf16 cast in front",
-        "tf32 (f32 under the policy strict)",
+        "how f32 data is multiplied: f32 in a plain FMA kernel, tf32 as it lies, else from copies (any layout): "
+        "rounded, or split into the sum of 3 or 6 products",
+        "tf32 (policy strict: bf16x6 if large, else f32)",
+        words=("f32", "tf32", "f16", "bf16", *SPLITS),
+    ),
+    KnobRow(
+        "acc",
+        "word",
+        "type of the sums; f16 for f16 products alone; fast, for f8, tf32x3, bf16x6: truncated f32, half the registers",
+        "f32 (tf32x3, bf16x6: fast)",
+        words=("f32", "f16", "fast"),
+    ),
+    KnobRow("out", "word", "type of the result", "the operands' type (f8: f32)", words=("f32", "f16", "bf16")),
+)
+_SM90A_CONV = (
+    _CONV_LAYOUT,
+    *_SM90A_GEMM[:6],
+    KnobRow(
+        "math",
+        "word",
+        "f32 is a plain FMA kernel for any layout and type; the others read C innermost, f16 and bf16 of f32 data copy "
+        "it so in front",
+        "tf32 (f32 data) or the type, where they can be read so; else f32",
         words=("f32", "tf32", "f16", "bf16"),
     ),
-    KnobRow("acc", "word", "type of the sums; f16 for f16 products alone", "f32", words=("f32", "f16")),
+    KnobRow("acc", "word", "type of the sums", "f32", words=("f32",)),
     KnobRow("out", "word", "type of the result", "the operands' type", words=("f32", "f16", "bf16")),
 )
 _SM90A_MAP = (
@@ -99,14 +133,51 @@ _SM90A_ROWS = (
     KnobRow("vector", "count", "elements a thread loads at once", "auto", words=_AUTO, choices=(1, 2, 4, 8)),
 )
 
+_SM80_BMM = (
+    KnobRow("tile", "ints", "block tile (m, n, k) of one thread block", "by size and type", 3, 1, 1024),
+    KnobRow("warps", "ints", "warps (m, n) that share the tile", "64×64 each", 2, choices=(1, 2, 4, 8)),
+    KnobRow("stages", "count", "tiles of K in flight", "auto: up to 4", least=2, most=16, words=_AUTO),
+    KnobRow("swizzle", "count", "tiles in a column of the raster", "8", choices=(1, 2, 4, 8)),
+    KnobRow(
+        "shared", "count", "KiB of a block: every card has 99, sm_86 and sm_89 no more", "99", choices=(99, 163)
+    ),
+    KnobRow(
+        "math", "word", "how f32 is multiplied", "as on sm_90a", words=("f32", "tf32", "tf32x3", "f16", "bf16")
+    ),
+    KnobRow("acc", "word", "type of the sums; f16 for f16 products alone", "f32", words=("f32", "f16")),
+    KnobRow("out", "word", "type of the result", "the operands' type", words=("f32", "f16", "bf16")),
+)
+_SM80_CONV = (
+    _CONV_LAYOUT,
+    _SM80_BMM[0],
+    KnobRow("math", "word", "a plain FMA kernel for any layout and type", "f32", words=("f32",)),
+    KnobRow("acc", "word", "type of the sums", "f32", words=("f32",)),
+    KnobRow("out", "word", "type of the result", "the operands' type", words=("f32", "f16", "bf16")),
+)
+_SM80_GEMM = (
+    *_SM80_BMM,
+    KnobRow("split", "count", "parts of K, summed at the end", "1", most=64),
+    KnobRow("schedule", "word", "streamk spreads K evenly over the card", "auto", words=("auto", "streamk")),
+)
+
 KNOBS: dict[Target, dict[str, tuple[KnobRow, ...]]] = {
     Target.HOST: {
-        **dict.fromkeys(("gemm", "bmm"), _HOST_GEMM),
-        **dict.fromkeys(("map", "cast", *ROW_STAGES.values()), _HOST_MAP),
+        **dict.fromkeys(("gemm", "bmm", "grouped_gemm"), _HOST_GEMM),
+        "conv": _HOST_CONV,
+        **dict.fromkeys(("map", "cast", "relayout", *ROW_STAGES.values()), _HOST_MAP),
+        **dict.fromkeys(("pad", "pool"), _HOST_MAP[:1]),
     },
     Target.SM90A: {
-        **dict.fromkeys(("gemm", "bmm"), _SM90A_GEMM),
-        **dict.fromkeys(("map", "cast"), _SM90A_MAP),
+        **dict.fromkeys(("gemm", "bmm", "grouped_gemm"), _SM90A_GEMM),
+        "conv": _SM90A_CONV,
+        **dict.fromkeys(("map", "cast", *MOVING), _SM90A_MAP),
+        **dict.fromkeys(ROW_STAGES.values(), _SM90A_ROWS),
+    },
+    Target.SM80: {
+        "gemm": _SM80_GEMM,
+        "bmm": _SM80_BMM,
+        "conv": _SM80_CONV,
+        **dict.fromkeys(("map", "cast", *MOVING), _SM90A_MAP),
         **dict.fromkeys(ROW_STAGES.values(), _SM90A_ROWS),
     },
 }
@@ -115,12 +186,12 @@ KNOBS: dict[Target, dict[str, tuple[KnobRow, ...]]] = {
 
 def knob_rows(op: str, target: Target) -> dict[str, KnobRow]:
     """The knobs of ``op`` on ``target`` by name; none for views and torch stages."""
-    return {row.name: row for row in KNOBS.get(target, {}).get(ROW_STAGES.get(op, op), ())}
+    return {row.name: row for row in KNOBS.get(target, {}).get(kernel_op(op), ())}
 
 
 def known_anywhere(op: str) -> list[str]:
     """Names of ``op``'s knobs on any target."""
-    kernel = ROW_STAGES.get(op, op)
+    kernel = kernel_op(op)
     return sorted({row.name for by_op in KNOBS.values() for row in by_op.get(kernel, ())})
 
 

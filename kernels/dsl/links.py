@@ -16,15 +16,21 @@ from kernels.dsl.printer import format_link
 from kernels.dsl.resolve import broadcast, function_hint, number, tensor
 from kernels.dsl.scope import Failed, Scope
 from kernels.dsl.syntax import Link
+from kernels.dsl.views import unsqueeze
 
 Shape = tuple[int, ...]
 
 
-def chain_step(link: Link, shape: Shape, scope: Scope) -> ChainStep:
-    """One link on a stage whose result has ``shape``; fails with the error noted."""
+def chain_step(link: Link, shape: Shape, scope: Scope, bias_axis: int = -1) -> ChainStep:
+    """One link on a stage whose result has ``shape``; fails with the error noted.
+
+    ``bias_axis`` is the dimension that a bias runs along: the last, or that of a convolution's channels.
+    """
     if not check_name(link, scope):
         raise Failed
-    if link.name in LINKS:
+    if link.name == "bias" and bias_axis != -1:
+        expr = _bias(link, shape, scope, bias_axis)
+    elif link.name in LINKS:
         expr = LINKS[link.name][0](link, shape, scope)
     else:
         function = FUNCTIONS[link.name]
@@ -49,14 +55,18 @@ def _one(link: Link, scope: Scope, usage: str) -> None:
         raise scope.fail(ArgumentError(link.span, what=what, mend=f"write {usage}"))
 
 
-def _bias(link: Link, shape: Shape, scope: Scope) -> Expr:
-    _one(link, scope, "bias(t), with t a vector along the last dimension")
+def _bias(link: Link, shape: Shape, scope: Scope, axis: int = -1) -> Expr:
+    along = "last dimension" if axis == -1 else "channels"
+    _one(link, scope, f"bias(t), with t a vector along the {along}")
     value = tensor(link.args[0], scope)
-    last = shape[-1] if shape else 1
-    if value.shape != (last,):
-        what = f"bias takes a vector of {last}, and {value.name} has shape {list(value.shape)}"
+    extent = shape[axis] if shape else 1
+    if value.shape != (extent,):
+        what = f"bias takes a vector of {extent} along the {along}, and {value.name} has shape {list(value.shape)}"
         mend = "add(t) broadcasts any tensor to the result"
         raise scope.fail(ShapeMismatch(link.span, found=list(value.shape), what=what, mend=mend))
+    if axis != -1:
+        for _ in shape[axis + 1 :]:
+            value = unsqueeze(value, len(value.shape))
     return Apply("add", (Acc(), Load(broadcast(value, shape, link.span, scope))))
 
 
@@ -80,7 +90,7 @@ def _expr(link: Link, shape: Shape, scope: Scope) -> Expr:
 
 
 LINKS: dict[str, tuple[Callable[[Link, Shape, Scope], Expr], str]] = {
-    "bias": (_bias, "bias(t): add the vector t along the last dimension"),
+    "bias": (_bias, "bias(t): add the vector t along the last dimension, behind convolutions along the channels"),
     "add": (_binary("add"), "add(t): t is a tensor that broadcasts to the result, or a number"),
     "sub": (_binary("sub"), "sub(t): acc - t"),
     "rsub": (_binary("sub", reverse=True), "rsub(t): t - acc"),

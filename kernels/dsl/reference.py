@@ -11,6 +11,7 @@ from kernels.dsl.ops import OPS
 from kernels.dsl.resources import ACCUMULATORS_SM90A, SHARED_MEMORY_SM90A
 from kernels.dsl.views import VIEWS
 from kernels.dtypes import DType
+from kernels.targets import Target
 
 _HEAD = """\
 # μCUTLASS
@@ -42,9 +43,10 @@ _RULES = f"""\
 - Chain operands and those of map broadcast as in torch. cast and torch take no chains.
 - map computes in f32 (f64 with f64 tensors) and gives the widest float type of its tensors; of integers alone it gives
   the widest integer type, or f32 where a function makes fractions.
-- reduce, softmax and the norms take row-major tensors (copy others: `c = map(x.T)`), sum in f32, give x's type; weight
-  and bias have it too. Other dimensions, or a dim in the middle: torch stages.
-- Policy strict: f32 data is multiplied in full f32. tf32: math(tf32) too. half: also casts to f16 and bf16.
+- reduce, softmax and the norms take row-major or channels-last tensors (copy others), sum in f32, give x's type (and,
+  but for reduce, layout); weight and bias have it too.
+- Policy strict: f32 data keeps f32's error: math f32, bf16x6 (2^-23) or tf32x3 (2^-21). tf32: also bf16x3 (2^-15) and
+  tf32 (2^-11). half: also f16, bf16 and casts to them. f8 is there for problems whose own tensors are f8.
 - host: micro's n is a multiple of the vector (16 f32 with AVX-512, 8 with AVX2); rows·vectors + vectors + 1 registers
   must fit (32 with AVX-512, 16 with AVX2). Good: B's k·n about 1 MiB, tile m and n multiples of micro.
 - sm_90a, tensor cores: contiguous extents, row strides and offsets are multiples of 16 bytes (f32 4, f16 8).
@@ -56,11 +58,21 @@ _RULES = f"""\
   32; if both are not, k is 32 and n a multiple of 32. gemm(x, w) with neither as .T is multiplied transposed, free of
   charge: m of tile, cluster and raster runs along N, n along M; n is a multiple of 8·(cluster's first number).
 - sm_90a cluster: at most 16 blocks, 8 is portable; the grid is rounded up to whole clusters.
-- sm_90a math(f32): a plain kernel that reads none of tile, cluster, schedule, stages, swizzle, raster.
+- sm_90a math(f32): a plain kernel that reads tile alone: m·n 2,048 to 32,768, (m + n + 8)·k up to 12,288. What is
+  copied (math f16, bf16, x3, x6) counts as K-major and aligned: only N of the result must be.
+- sm_90a conv, tensor cores: x and w channels_last (relayout), C and K multiples of 16 bytes (pad), one group, a
+  transposed stride of 1 (w in any layout); the result is channels_last, tile as gemm's. math(f16), math(bf16) of f32
+  data copy any layout in front. All else takes math(f32), the default there: tile m, n 16 to 256, m·n 4,096, 8,192 or
+  16,384, k <= 32.
+- sm_90a f8 (gemm, bmm): K-major, extents multiples of 16. grouped_gemm: no streamk, no math(f32); first operands all of
+  one majorness, second ones too; tf32 K-major.
+- sm_80: any extents; those that are no multiple of 16 bytes are loaded in smaller pieces. m and n of tile are 32, 64,
+  128 or 256, k is 64 or 128 bytes; a warp has at least 16×32 of it, and a thread a load of 16 bytes of each operand.
+  stages·(m + n)·k·bytes <= shared; f32 takes 3 stages or more, f16 and bf16 of odd rows take 2.
 - A knob of another target is ignored with a caution, so that one program can serve several."""
 
 
-_KERNELS = {"softmax": "softmax, log_softmax", "norm": "layer_norm, rms_norm"}
+_KERNELS = {"softmax": "softmax, log_softmax", "norm": "the norms"}
 """Stages that share a kernel, by the kernel's name."""
 
 
@@ -69,10 +81,10 @@ def reference() -> str:
     functions = [f"`{row.signature}` {row.meaning}" for row in FUNCTIONS.values()]
     sections = (
         _HEAD,
-        "## Stages\n" + _rows((f"`{op.usage}`", op.meaning) for op in OPS.values()),
+        "## Stages\n" + _rows((f"`{op.usage}`", op.meaning) for op in OPS.values() if op.meaning),
         _TORCH,
         "## Views (free)\n" + "\n".join(f"- {usage}" for _, _, usage in VIEWS.values()),
-        "## Chain links, behind all stages but cast and torch: `>> link`\n"
+        "## Chain links, behind all stages but cast, relayout, pad and torch: `>> link`\n"
         + "\n".join(f"- {doc}" for _, doc in LINKS.values())
         + "\n- every function of one tensor, without it: `>> relu() >> leaky_relu(0.2) >> clamp(0, 6)` (or min=, max=)",
         "## Functions, in map(…) and expr(…), with + - * / and numbers\n" + "; ".join(functions),
@@ -88,18 +100,27 @@ def _rows(pairs: Iterable[tuple[str, str]]) -> str:
 
 
 def _knobs() -> str:
-    parts = []
-    for target, by_op in KNOBS.items():
-        for rows, ops in _grouped(by_op).items():
-            shown = ", ".join(_KERNELS.get(op, op) for op in ops)
-            head = f"## Knobs of {shown} on {target}: `stage(…).knob(value)`"
-            lines = [f"- `{row.name}({row.legal})` {row.doc}; default: {row.default}" for row in rows]
-            parts.append("\n".join([head, *lines]))
+    """One part for each set of knobs, whoever has it; a knob that was told in an earlier part is only named."""
+    parts = ["## Knobs: `stage(…).knob(value)`"]
+    told: dict[KnobRow, str] = {}
+    for rows, places in _grouped().items():
+        new = [row for row in rows if row not in told]
+        lines = [f"- `{row.name}({row.legal})` {row.doc}; default: {row.default}" for row in new]
+        again: dict[str, list[str]] = {}
+        for row in rows:
+            if row in told:
+                again.setdefault(told[row], []).append(f"`{row.name}`")
+        lines += [f"- {', '.join(names)} as of {place}" for place, names in again.items()]
+        target, ops = next(iter(places.items()))
+        told |= dict.fromkeys(new, f"{ops[0]} on {target}")
+        owners = "; ".join(f"{', '.join(ops)} on {target}" for target, ops in places.items())
+        parts.append("\n".join([f"### {owners}", *lines]))
     return "\n\n".join(parts)
 
 
-def _grouped(by_op: dict[str, tuple[KnobRow, ...]]) -> dict[tuple[KnobRow, ...], list[str]]:
-    groups: dict[tuple[KnobRow, ...], list[str]] = {}
-    for op, rows in by_op.items():
-        groups.setdefault(rows, []).append(op)
+def _grouped() -> dict[tuple[KnobRow, ...], dict[Target, list[str]]]:
+    groups: dict[tuple[KnobRow, ...], dict[Target, list[str]]] = {}
+    for target, by_op in KNOBS.items():
+        for op, rows in by_op.items():
+            groups.setdefault(rows, {}).setdefault(target, []).append(_KERNELS.get(op, op))
     return groups

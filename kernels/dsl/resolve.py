@@ -84,6 +84,7 @@ def suggestion(found: str, known: list[str]) -> str:
     close = difflib.get_close_matches(found[:64], known, n=1)
     if close:
         return f"did you mean {close[0]!r}?"
+    known = list(dict.fromkeys(known))
     shown = ", ".join(known[:12]) + (", …" if len(known) > 12 else "")
     return f"known are {shown}" if known else "nothing is declared yet"
 

@@ -7,29 +7,46 @@ those of CUTLASS's sm90 builders: 227 KiB of shared memory a block, 232 register
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
-from kernels.dsl.errors import Cluster, Grid, Registers, Schedule, SharedMemory, Tile
+from kernels.dsl import conv_rules, grouped, sm80_resources
+from kernels.dsl.conv_product import as_product
+from kernels.dsl.errors import Cluster, Registers, Schedule, SharedMemory, Stages, Tile
 from kernels.dsl.expressions import chain_values
 from kernels.dsl.ir import Stage
 from kernels.dsl.layouts import MATH_BYTES, TURNED_AT_ONCE
+from kernels.dsl.maths import copied, promoted
 from kernels.dsl.orientation import letters, multiplied_transposed
+from kernels.dsl.plain import check_plain
 from kernels.dsl.scope import Scope
 from kernels.dsl.simd import Simd
 from kernels.dsl.stages import Setting
-from kernels.targets import Target
+from kernels.targets import Policy, Target
 
 SHARED_MEMORY_SM90A = 227 * 1024
 """Bytes of shared memory a block can have."""
 ACCUMULATORS_SM90A = 208
 """Accumulator registers a thread can have: 232 of a consumer warp group less 24 for addresses and the epilogue."""
-GRID_LIMIT = 65535
 _BARRIER_BYTES = 16
-_SIMT_ROWS = 128
+_EPILOGUE_SLACK = 2048
+_IN_TURN = 1024
+_IGNORED = ("cluster", "schedule", "stages", "swizzle", "raster")
+"""Knobs of the tensor cores that math(f32) does not read."""
 _HOST_BLOCK_BYTES = 256 * 2**20
 
 
 def check_stage(stage: Stage, setting: Setting, scope: Scope) -> None:
     """Every resource rule on one stage."""
+    if stage.op == "grouped_gemm" and setting.target is not Target.SM80:
+        # One tile serves all: what it asks of memory and registers is the same for each product.
+        stage = grouped.members(stage)[0]
+    if stage.op == "conv" and setting.target is Target.HOST:
+        _host_conv(stage, setting.simd, scope)
+    if stage.op == "conv" and setting.target is Target.SM90A:
+        _card_conv(stage, setting.policy, scope)
+    if stage.op == "conv" and setting.target is Target.SM80:
+        # Without a word on the tensor cores: no kernel here takes a convolution there.
+        conv_rules.check_simt(replace(stage, written=stage.written | {"math"}), False, scope)
     if stage.op not in ("gemm", "bmm"):
         return
     if setting.target is Target.HOST:
@@ -37,7 +54,9 @@ def check_stage(stage: Stage, setting: Setting, scope: Scope) -> None:
     elif setting.target is Target.SM90A and stage.attributes["math"] in MATH_BYTES:
         _tensor_core(stage, scope)
     elif setting.target is Target.SM90A:
-        _simt(stage, scope)
+        check_plain(stage, _IGNORED, scope)
+    elif setting.target is Target.SM80:
+        sm80_resources.check_stage(stage, scope)
 
 
 def _list(*numbers: int) -> str:
@@ -48,20 +67,37 @@ def _list(*numbers: int) -> str:
 
 
 def _host(stage: Stage, simd: Simd, scope: Scope) -> None:
-    (m, n, k), (rows, columns) = stage.knobs["tile"], stage.knobs["micro"]
-    size = stage.attributes["acc"].bytes
-    lanes = max(1, simd.lanes * 4 // size)
-    if columns % lanes:
-        why = f"n of micro is {columns}, and a vector of {simd.name} holds {lanes} {stage.attributes['acc']}"
-        mend = f"write micro({rows}, {-(-columns // lanes) * lanes})"
-        scope.note(Tile(scope.place(stage, "micro"), found=_list(m, n, k), why=why, mend=mend))
-    else:
-        _host_registers(stage, simd, rows, columns, columns // lanes, scope)
+    (m, n, k), size = stage.knobs["tile"], stage.attributes["acc"].bytes
+    _host_micro(stage, simd, scope)
     block = size * k * max(m, n)
     if block > _HOST_BLOCK_BYTES:
         why = f"a packed block takes {block >> 20} MiB"
         mend = "make n·k and m·k smaller: a core's cache holds 1 or 2 MiB"
         scope.note(Tile(scope.place(stage, "tile"), found=_list(m, n, k), why=why, mend=mend))
+
+
+def _host_micro(stage: Stage, simd: Simd, scope: Scope) -> None:
+    """The register tile of a product or a convolution: whole vectors, all in registers."""
+    rows, columns = stage.knobs["micro"]
+    lanes = max(1, simd.lanes * 4 // stage.attributes["acc"].bytes)
+    if columns % lanes:
+        why = f"n of micro is {columns}, and a vector of {simd.name} holds {lanes} {stage.attributes['acc']}"
+        mend = f"write micro({rows}, {-(-columns // lanes) * lanes})"
+        found = _list(*stage.knobs["tile"])
+        scope.note(Tile(scope.place(stage, "micro"), found=found, why=why, mend=mend))
+    else:
+        _host_registers(stage, simd, rows, columns, columns // lanes, scope)
+
+
+def _host_conv(stage: Stage, simd: Simd, scope: Scope) -> None:
+    _host_micro(stage, simd, scope)
+    pixels, depth = stage.knobs["tile"]
+    kernel, channels = stage.attributes["kernel"], stage.attributes["channels"] // stage.attributes["groups"]
+    block = stage.attributes["acc"].bytes * pixels * min(depth, channels) * (kernel[0] if len(kernel) == 3 else 1)
+    if block > _HOST_BLOCK_BYTES:
+        why = f"a block of the input takes {block >> 20} MiB"
+        mend = "make pixels·channels smaller: a core's cache holds 1 or 2 MiB"
+        scope.note(Tile(scope.place(stage, "tile"), found=_list(pixels, depth), why=why, mend=mend))
 
 
 def _host_registers(stage: Stage, simd: Simd, rows: int, columns: int, vectors: int, scope: Scope) -> None:
@@ -78,6 +114,16 @@ def _host_registers(stage: Stage, simd: Simd, rows: int, columns: int, vectors: 
 # sm_90a, tensor cores
 
 
+def _card_conv(stage: Stage, policy: Policy, scope: Scope) -> None:
+    """The plain kernel's own rules, or those of the product that it is on the tensor cores."""
+    if stage.attributes["math"] == "f32":
+        conv_rules.check_simt(stage, policy is Policy.STRICT, scope)
+        return
+    product = as_product(stage)
+    if product is not None and product.attributes["math"] in MATH_BYTES:
+        _tensor_core(product, scope)
+
+
 def _tensor_core(stage: Stage, scope: Scope) -> None:
     two_groups = stage.knobs["schedule"] != "pingpong"
     if two_groups and stage.knobs["tile"][0] == 64:
@@ -85,6 +131,7 @@ def _tensor_core(stage: Stage, scope: Scope) -> None:
     elif _tile_shape(stage, two_groups, scope):
         _accumulators(stage, 256 if two_groups else 128, scope)
         _shared_memory(stage, scope)
+        _stages(stage, scope)
     _cluster(stage, scope)
 
 
@@ -111,10 +158,17 @@ def _tile_shape(stage: Stage, two_groups: bool, scope: Scope) -> bool:
 def _accumulators(stage: Stage, threads: int, scope: Scope) -> None:
     m, n, _ = stage.knobs["tile"]
     need = m * n // threads
+    most = ACCUMULATORS_SM90A * threads // m // 32 * 32
+    if need <= ACCUMULATORS_SM90A < 2 * need and promoted(stage.attributes["math"], stage.knobs["acc"]):
+        message = (
+            f"the sums of a {m}×{n} tile are kept twice: some spill; {most // 2} columns fit, or write acc(fast)"
+        )
+        scope.caution("registers", message, scope.place(stage, "tile"))
     if need > ACCUMULATORS_SM90A:
-        most = ACCUMULATORS_SM90A * threads // m // 32 * 32
         what = f"the sums of a {m}×{n} tile"
         have = f"{ACCUMULATORS_SM90A} for them"
+        if stage.knobs["schedule"] == "streamk":
+            have += ", so that no block fits on an SM, and stream-K needs one that does"
         need_text = f"{need} a thread of {threads}"
         mend = f"tile({m}, {most}, …) fits"
         scope.note(
@@ -147,6 +201,45 @@ def stage_bytes(stage: Stage) -> int:
     """Shared memory of one tile of K: A's part, B's part and a barrier."""
     m, n, k = stage.knobs["tile"]
     return int((m + n) * k * MATH_BYTES[stage.attributes["math"]]) + _BARRIER_BYTES
+
+
+def _fits_in_turn(stage: Stage, stages: int) -> bool:
+    """Whether CUTLASS is sure to lay that many stages of a small K-major tile of b side by side.
+
+    Where one has less than 1024 elements, all together must have a multiple of that, or divide it.
+    """
+    _, n, k = stage.knobs["tile"]
+    sides = letters(stage.operands)
+    math = stage.attributes["math"]
+    k_major = (
+        sides[1:] == "K" or copied(math, stage.operands[0].dtype) or multiplied_transposed(stage.operands, math)
+    )
+    together = n * k * stages
+    return not k_major or n * k >= _IN_TURN or together % _IN_TURN == 0 or _IN_TURN % together == 0
+
+
+def settled_stages(stage: Stage) -> int:
+    """The stages of a tile that CUTLASS's own count might not fit; 0 where that count is right, or the program's own.
+
+    Two kilobytes are kept for what an epilogue takes beside ``epilogue_bytes``.
+    """
+    if stage.knobs["stages"] or all(_fits_in_turn(stage, count) for count in (3, 5)):
+        return 0
+    most = (SHARED_MEMORY_SM90A - epilogue_bytes(stage) - _EPILOGUE_SLACK) // stage_bytes(stage)
+    return next((count for count in range(most, 1, -1) if _fits_in_turn(stage, count)), 2)
+
+
+def _stages(stage: Stage, scope: Scope) -> None:
+    """Refused is what was seen to fail: tiles whose rows are whole swizzle atoms of 128 bytes.
+
+    CUTLASS says "Shape Divisibility Condition".
+    """
+    written, (_, n, k) = stage.knobs["stages"], stage.knobs["tile"]
+    if written and k * MATH_BYTES[stage.attributes["math"]] % 128 == 0 and not _fits_in_turn(stage, written):
+        legal = [count for count in range(2, 33) if _fits_in_turn(stage, count)]
+        why = f"a tile of b has {n}×{k} elements, and CUTLASS lays out whole {_IN_TURN} of them"
+        mend = f"write stages(auto), or {', '.join(map(str, legal[:4]))}, ..."
+        scope.note(Stages(scope.place(stage, "stages"), found=written, why=why, mend=mend))
 
 
 def _shared_memory(stage: Stage, scope: Scope) -> None:
@@ -194,19 +287,3 @@ def _cluster(stage: Stage, scope: Scope) -> None:
         waste = 100 * (whole - rows * columns) / whole
         message = f"the grid of {rows}×{columns} blocks is rounded up to whole clusters: {waste:.0f} % of it idles"
         scope.caution("cluster", message, place)
-
-
-# sm_90a, plain FP32
-
-
-def _simt(stage: Stage, scope: Scope) -> None:
-    """One block of fixed size a tile of the result, rows of tiles in y; a large batch takes several launches."""
-    for knob in ("tile", "cluster", "schedule", "stages", "swizzle", "raster"):
-        if knob in stage.written:
-            message = f"math(f32) is a plain kernel with tiles of 128×128: {knob} is ignored"
-            scope.caution("knob-ignored", message, scope.place(stage, knob))
-    rows = -(-stage.attributes["m"] // _SIMT_ROWS)
-    if rows > GRID_LIMIT:
-        what = f"M = {stage.attributes['m']} of {stage.name}"
-        mend = f"slice M into stages of {GRID_LIMIT * _SIMT_ROWS} rows, or write math(tf32)"
-        scope.note(Grid(stage.span, found=rows, axis="y", what=what, limit=GRID_LIMIT, mend=mend))

@@ -1,7 +1,7 @@
-"""The row stages: reduce, softmax and the norms, each along the trailing dimensions of a row-major tensor.
+"""The row stages: reduce, softmax and the norms, each along any dimensions of a dense tensor.
 
-It reads their arguments and decides rows, columns and the result's shape; chains and knobs are ``stages``' business,
-element types ``layouts``'. Work along other dimensions is for torch stages.
+It reads their arguments and decides the dimensions, rows, columns and the result; chains and knobs are ``stages``'
+business, element types ``layouts``'. Tensors that are neither row-major nor channels-last are to be copied first.
 """
 
 from __future__ import annotations
@@ -10,40 +10,57 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from kernels.dsl.arguments import truth
 from kernels.dsl.errors import ArgumentError, Layout, ShapeMismatch
 from kernels.dsl.ir import Value
 from kernels.dsl.ops import OPS
 from kernels.dsl.printer import format_value
 from kernels.dsl.resolve import integer, number, suggestion, tensor
 from kernels.dsl.scope import Scope
-from kernels.dsl.syntax import Argument, Assign, Name
+from kernels.dsl.syntax import Argument, Assign, Name, Sequence
+from kernels.dsl.views import channels_last, fresh
+from kernels.dtypes import DType
 
-REDUCTIONS = ("sum", "mean", "max", "min", "prod", "logsumexp", "sumsq")
-"""What ``reduce`` does with a row; ``sumsq`` is the sum of squares."""
+PLACES = ("argmax", "argmin")
+"""Reductions to the place (i64) of an element among those reduced, the first of equal ones."""
+REDUCTIONS = (
+    *("sum", "mean", "max", "min", "prod", "logsumexp", "sumsq", "norm1", "norm2", "var", "std"),
+    *PLACES,
+)
+"""What ``reduce`` does with a row; ``sumsq`` is the sum of squares, ``norm2`` its root, ``var`` divides by n - 1."""
 EPS = 1e-5
-"""Added to the variance (layer_norm) or the mean square (rms_norm) where a program does not say."""
+"""Added to the variance (to the mean square in rms_norm) where a program does not say."""
+BY_CHANNEL = ("group_norm", "instance_norm", "batch_norm")
+"""Norms of [N, C, ...] whose weight and bias have an element for each of the C channels."""
 
+_AFFINE = ("weight", "bias")
 _PARAMETERS: dict[str, tuple[str, ...]] = {
     "reduce": ("x", "kind"),
     "softmax": ("x",),
     "log_softmax": ("x",),
-    "layer_norm": ("x", "weight", "bias"),
+    "layer_norm": ("x", *_AFFINE),
     "rms_norm": ("x", "weight"),
+    "group_norm": ("x", "groups", *_AFFINE),
+    "instance_norm": ("x", *_AFFINE),
+    "batch_norm": ("x", *_AFFINE),
 }
 _NAMED_ONLY: dict[str, tuple[str, ...]] = {
-    "reduce": ("dims", "keepdim"),
-    "layer_norm": ("eps",),
-    "rms_norm": ("eps",),
+    "reduce": ("dim", "dims", "keepdim"),
+    "softmax": ("dim",),
+    "log_softmax": ("dim",),
+    "layer_norm": ("dims", "eps"),
+    "rms_norm": ("dim", "dims", "eps"),
+    **dict.fromkeys(BY_CHANNEL, ("eps",)),
 }
-_TRUTHS = {"true": True, "false": False, "True": True, "False": False}
+_REQUIRED = {"reduce": 2, "group_norm": 2}
 
 
 @dataclass(frozen=True, slots=True)
 class RowWork:
-    """What a row stage reads, the shape it gives, and its attributes in ``ir.Stage``."""
+    """What a row stage reads and gives, and its attributes in ``ir.Stage``."""
 
     operands: tuple[Value, ...]
-    shape: tuple[int, ...]
+    result: Value
     attributes: dict[str, Any]
 
 
@@ -51,20 +68,24 @@ def row_work(stage: Assign, scope: Scope) -> RowWork:
     """The work of a stage whose ``op`` is one of the row stages; fails with the error noted."""
     given = _given(stage, scope)
     x = _rows_of(stage, given["x"], scope)
+    axes = _axes(stage, x, given, scope)
     if stage.op == "reduce":
-        return _reduction(stage, x, given, scope)
-    vectors = tuple(_vector(stage, name, given[name], x, scope) for name in ("weight", "bias") if name in given)
+        return _reduction(stage, x, axes, given, scope)
+    groups = _groups(stage, x, given["groups"], scope) if stage.op == "group_norm" else 0
+    affine = (1,) if stage.op in BY_CHANNEL else axes
+    vectors = tuple(_vector(stage, name, given[name], x, affine, scope) for name in _AFFINE if name in given)
     if "bias" in given and "weight" not in given:
-        what, mend = f"{stage.op} with a bias and no weight", "give the weight too, or add the bias: >> bias(t)"
+        what, mend = f"{stage.op} with a bias and no weight", "give the weight too, or add the bias: >> add(t)"
         raise scope.fail(ArgumentError(given["bias"].span, what=what, mend=mend))
-    eps = _eps(given.get("eps"), scope) if stage.op.endswith("_norm") else None
-    rows = math.prod(x.shape[:-1])
-    return RowWork((x, *vectors), x.shape, _attributes(stage.op, rows, x.shape[-1], eps, len(vectors)))
-
-
-def _attributes(kind: str, rows: int, columns: int, eps: float | None = None, vectors: int = 0) -> dict[str, Any]:
-    weight, bias = vectors > 0, vectors > 1
-    return {"kind": kind, "rows": rows, "columns": columns, "eps": eps, "weight": weight, "bias": bias}
+    norm = stage.op.endswith("_norm")
+    columns = math.prod(x.shape[axis] for axis in axes) // max(1, groups)
+    attributes = {
+        "kind": stage.op, "axes": axes, "groups": groups, "rows": x.elements // columns, "columns": columns,
+        "eps": _eps(given.get("eps"), scope) if norm else None, "affine": affine if norm else (),
+        "weight": len(vectors) > 0, "bias": len(vectors) > 1,
+    }  # fmt: skip
+    made = fresh if x.contiguous else channels_last
+    return RowWork((x, *vectors), made(stage.target, x.dtype, x.shape), attributes)
 
 
 def _given(stage: Assign, scope: Scope) -> dict[str, Argument]:
@@ -83,32 +104,81 @@ def _given(stage: Assign, scope: Scope) -> dict[str, Argument]:
             what = f"{stage.op} got {keyword.name!r} twice"
             raise scope.fail(ArgumentError(keyword.span, what=what, mend="keep one of them"))
         given[keyword.name] = keyword.value
-    for name in names[: 2 if stage.op == "reduce" else 1]:
+    for name in names[: _REQUIRED.get(stage.op, 1)]:
         if name not in given:
             raise scope.fail(ArgumentError(stage.span, what=f"{stage.op} needs {name!r}", mend=usage))
+    if "dim" in given and "dims" in given:
+        what = f"{stage.op} got dim, which names dimensions, and dims, which counts the last ones"
+        raise scope.fail(ArgumentError(given["dims"].span, what=what, mend="keep one of them"))
     return given
 
 
 def _rows_of(stage: Assign, node: Argument, scope: Scope) -> Value:
     """The operand whose rows are worked on."""
     x = tensor(node, scope)
-    if not x.shape:
-        what = f"{stage.op} works along the last dimension, and {x.name} has none"
-        raise scope.fail(ShapeMismatch(node.span, found=[], what=what, mend="use map for a single element"))
-    if not x.contiguous:
-        what = f"{stage.op} reads rows, and the elements of {x.name} do not lie row-major"
+    least = {"instance_norm": 3}.get(stage.op, 2 if stage.op in BY_CHANNEL else 1)
+    if len(x.shape) < least:
+        form = "[N, C, ...]" if stage.op in BY_CHANNEL else "a tensor with a dimension"
+        what = f"{stage.op} works on {form} and needs {least}, and {x.name} has {len(x.shape)}"
+        mend = "use reshape or unsqueeze" if x.shape else "use map for a single element"
+        raise scope.fail(ShapeMismatch(node.span, found=list(x.shape), what=what, mend=mend))
+    if not x.contiguous and not x.channels_last:
+        what = f"{stage.op} reads rows, and the elements of {x.name} lie neither row-major nor channels-last"
         mend = f"copy it first: c = map({x.name})"
         raise scope.fail(Layout(node.span, found=list(x.strides), what=what, mend=mend))
     return x
 
 
-def _vector(stage: Assign, name: str, node: Argument, x: Value, scope: Scope) -> Value:
-    """The weight or the bias: one element a column, of x's type."""
+def _axes(stage: Assign, x: Value, given: dict[str, Argument], scope: Scope) -> tuple[int, ...]:
+    """The dimensions worked along, ascending; a group_norm's dimension 1 is cut into groups."""
+    rank = len(x.shape)
+    if stage.op in BY_CHANNEL:
+        first = {"group_norm": (1,), "instance_norm": (), "batch_norm": (0,)}[stage.op]
+        return (*first, *range(2, rank))
+    if "dim" not in given:
+        return tuple(range(rank - _dims(given.get("dims"), x, scope), rank))
+    node = given["dim"]
+    items = node.items if isinstance(node, Sequence) else (node,)
+    named = [integer(item, scope) for item in items]
+    for item, dim in zip(items, named, strict=True):
+        if not -rank <= dim < rank:
+            what = f"dim is {dim}, and {x.name} has {rank} dimension(s)"
+            mend = f"its dimensions are 0 to {rank - 1} (or -{rank} to -1)"
+            raise scope.fail(ArgumentError(item.span, found=dim, what=what, mend=mend))
+    axes = tuple(sorted({dim % rank for dim in named}))
+    if len(axes) != len(named) or not axes:
+        what = f"dim is {format_value(node)}"
+        raise scope.fail(ArgumentError(node.span, what=what, mend="name one dimension or several, each once"))
+    return axes
+
+
+def _dims(node: Argument | None, x: Value, scope: Scope) -> int:
+    count = 1 if node is None else integer(node, scope)
+    if node is not None and not 1 <= count <= len(x.shape):
+        what = f"dims is {count}, and {x.name} has {len(x.shape)} dimension(s)"
+        mend = f"dims says how many trailing dimensions are meant: 1 to {len(x.shape)}; dim names them"
+        raise scope.fail(ArgumentError(node.span, found=count, what=what, mend=mend))
+    return count
+
+
+def _groups(stage: Assign, x: Value, node: Argument, scope: Scope) -> int:
+    groups, channels = integer(node, scope), x.shape[1]
+    if groups < 1 or channels % groups:
+        what = f"{groups} groups of the {channels} channels of {x.name}"
+        mend = f"the number of groups divides the channels, {channels}"
+        raise scope.fail(ArgumentError(node.span, found=groups, what=what, mend=mend))
+    return groups
+
+
+def _vector(stage: Assign, name: str, node: Argument, x: Value, affine: tuple[int, ...], scope: Scope) -> Value:
+    """The weight or the bias: one element for each place along the dimensions ``affine``, of x's type."""
     value = tensor(node, scope)
-    columns = x.shape[-1]
-    if value.shape != (columns,):
-        what = f"{name} of {stage.op} is a vector of {columns}, and {value.name} has shape {list(value.shape)}"
-        mend = "it has one element for each of the last extent of x; reshape it, or use >> mul(t) and >> add(t)"
+    wanted = tuple(x.shape[axis] for axis in affine)
+    if value.shape != wanted:
+        form = f"a vector of {wanted[0]}" if len(wanted) == 1 else f"of shape {list(wanted)}"
+        what = f"{name} of {stage.op} is {form}, and {value.name} has shape {list(value.shape)}"
+        where = "each channel" if stage.op in BY_CHANNEL else "each place along what is normalised"
+        mend = f"it has one element for {where}; reshape it, or use >> mul(t) and >> add(t)"
         raise scope.fail(ShapeMismatch(node.span, found=list(value.shape), what=what, mend=mend))
     if value.dtype is not x.dtype:
         what = f"{x.name} is {x.dtype} and {value.name} is {value.dtype}"
@@ -131,13 +201,20 @@ def _eps(node: Argument | None, scope: Scope) -> float:
     return value
 
 
-def _reduction(stage: Assign, x: Value, given: dict[str, Argument], scope: Scope) -> RowWork:
+def _reduction(stage: Assign, x: Value, axes: tuple[int, ...], given: dict[str, Argument], scope: Scope) -> RowWork:
     kind = _kind(given["kind"], scope)
-    dims = _dims(given.get("dims"), x, scope)
-    keepdim = _truth(given.get("keepdim"), scope)
-    kept, gone = x.shape[: len(x.shape) - dims], x.shape[len(x.shape) - dims :]
-    shape = (*kept, *(1,) * dims) if keepdim else kept
-    return RowWork((x,), shape, _attributes(kind, math.prod(kept), math.prod(gone)))
+    if kind in PLACES and len(axes) > 1 and not x.contiguous:
+        what = f"{kind} over several dimensions counts elements row-major, and {x.name} is channels-last"
+        raise scope.fail(Layout(given["x"].span, what=what, mend=f"copy it first: c = map({x.name})"))
+    extents = [(1 if axis in axes else extent, axis in axes) for axis, extent in enumerate(x.shape)]
+    keepdim = truth("keepdim", given.get("keepdim"), False, scope)
+    shape = tuple(extent for extent, gone in extents if keepdim or not gone)
+    columns = math.prod(x.shape[axis] for axis in axes)
+    attributes = {
+        "kind": kind, "axes": axes, "groups": 0, "rows": math.prod(shape), "columns": columns,
+        "eps": None, "affine": (), "weight": False, "bias": False,
+    }  # fmt: skip
+    return RowWork((x,), fresh(stage.target, DType.I64 if kind in PLACES else x.dtype, shape), attributes)
 
 
 def _kind(node: Argument, scope: Scope) -> str:
@@ -147,21 +224,3 @@ def _kind(node: Argument, scope: Scope) -> str:
         mend = f"write {', '.join(REDUCTIONS)}" + (f" ({near})" if near.startswith("did") else "")
         raise scope.fail(ArgumentError(node.span, found=found, what=f"reduce knows no {found!r}", mend=mend))
     return found
-
-
-def _dims(node: Argument | None, x: Value, scope: Scope) -> int:
-    count = 1 if node is None else integer(node, scope)
-    if node is not None and not 1 <= count <= len(x.shape):
-        what = f"dims is {count}, and {x.name} has {len(x.shape)} dimension(s)"
-        mend = f"dims says how many trailing dimensions are reduced: 1 to {len(x.shape)}"
-        raise scope.fail(ArgumentError(node.span, found=count, what=what, mend=mend))
-    return count
-
-
-def _truth(node: Argument | None, scope: Scope) -> bool:
-    if node is None:
-        return False
-    if not isinstance(node, Name) or node.text not in _TRUTHS:
-        what = f"keepdim is {format_value(node)}"
-        raise scope.fail(ArgumentError(node.span, what=what, mend="write keepdim=true or keepdim=false"))
-    return _TRUTHS[node.text]

@@ -10,20 +10,25 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from kernels.dsl import defaults, torch_stages
+from kernels.dsl import defaults, grouped, sm80_defaults, torch_stages
+from kernels.dsl.conv import conv_work
+from kernels.dsl.conv_knobs import conv_knobs
 from kernels.dsl.errors import ArgumentError, Epilogue, ShapeMismatch, UnknownStage, UnknownType
 from kernels.dsl.expressions import chain_values, common_shape, expression, loads, widen
 from kernels.dsl.ir import Apply, ChainStep, Const, Expr, Stage, Value
 from kernels.dsl.knobs import KnobData, read_knobs
 from kernels.dsl.links import chain_step, check_name
-from kernels.dsl.ops import OPS, ROW_STAGES
+from kernels.dsl.maths import sums_type
+from kernels.dsl.movement import read_pad, read_relayout
+from kernels.dsl.ops import CONVOLUTIONS, OPS, POOLS, ROW_STAGES
+from kernels.dsl.pool import read_pool
 from kernels.dsl.printer import format_type, format_value
 from kernels.dsl.resolve import suggestion, tensor
-from kernels.dsl.rows import row_work
+from kernels.dsl.rows import PLACES, row_work
 from kernels.dsl.scope import Failed, Scope
 from kernels.dsl.simd import Simd
 from kernels.dsl.syntax import Argument, Assign, Name, Span, TypeExpr
-from kernels.dsl.views import fresh
+from kernels.dsl.views import channels_last, fresh
 from kernels.dtypes import DType
 from kernels.targets import Policy, Target
 
@@ -109,17 +114,37 @@ def _product(stage: Assign, written: dict[str, KnobData], scope: Scope, setting:
     m, k, n = a.shape[-2], a.shape[-1], b.shape[-1]
     batch = a.shape[0] if rank == 3 else 1
     shape = (*a.shape[:-2], m, n)
-    product = defaults.Product(batch, m, n, k, a, b)
+    chain = _chain(stage, shape, scope)
+    on_tensor_cores = all(value.dtype in defaults.EPILOGUE_TYPES for value in chain_values(chain))
+    product = defaults.Product(batch, m, n, k, a, b, on_tensor_cores)
     if setting.target is Target.HOST:
         knobs = defaults.host_gemm(product, written, setting.simd)
+    elif setting.target is Target.SM80:
+        knobs = sm80_defaults.gemm(product, written, setting.policy)
     else:
         knobs = defaults.sm90a_gemm(product, written, setting.policy)
     result = fresh(stage.target, DType(knobs["out"]), shape)
-    attributes: dict[str, Any] = {"m": m, "n": n, "k": k, "math": knobs["math"], "acc": DType(knobs["acc"])}
+    attributes: dict[str, Any] = {"m": m, "n": n, "k": k, "math": knobs["math"], "acc": sums_type(knobs["acc"])}
     if rank == 3:
         attributes["batch"] = batch
-    chain = _chain(stage, shape, scope)
     return _stage(stage, stage.op, (a, b), (result,), knobs, written, chain, attributes)
+
+
+def _grouped(stage: Assign, written: dict[str, KnobData], scope: Scope, setting: Setting) -> Stage:
+    work = grouped.grouped_work(stage, scope)
+    if setting.target is Target.HOST:
+        knobs = grouped.host_knobs(work, written, setting.simd)
+    else:
+        knobs = grouped.sm90a_knobs(work, written, setting.policy)
+    several = len(work.sizes) > 1
+    results = tuple(
+        fresh(f"{stage.target}.{index}" if several else stage.target, DType(knobs["out"]), (m, n))
+        for index, (m, n, _) in enumerate(work.sizes)
+    )
+    attributes = {"sizes": work.sizes, "math": knobs["math"], "acc": sums_type(knobs["acc"])}
+    chain = _chain(stage, results[0].shape, scope)
+    operands = tuple(value for pair in work.pairs for value in pair)
+    return _stage(stage, "grouped_gemm", operands, results, knobs, written, chain, attributes)
 
 
 def _factors(stage: Assign, scope: Scope, rank: int) -> tuple[Value, Value]:
@@ -165,11 +190,45 @@ def _both(args: tuple[Argument, ...], scope: Scope) -> tuple[Value, Value]:
 
 def _rows(stage: Assign, written: dict[str, KnobData], scope: Scope, setting: Setting) -> Stage:
     work = row_work(stage, scope)
-    result = fresh(stage.target, work.operands[0].dtype, work.shape)
-    chain = _chain(stage, work.shape, scope)
+    if work.attributes["kind"] in PLACES:
+        _refuse_chain_on_places(stage, work.attributes["kind"], scope)
+        chain: tuple[ChainStep, ...] = ()
+    else:
+        chain = _chain(stage, work.result.shape, scope)
     knobs = defaults.rows(written)
     op = ROW_STAGES[stage.op]
-    return _stage(stage, op, work.operands, (result,), knobs, written, chain, work.attributes)
+    return _stage(stage, op, work.operands, (work.result,), knobs, written, chain, work.attributes)
+
+
+def _convolution(stage: Assign, written: dict[str, KnobData], scope: Scope, setting: Setting) -> Stage:
+    work = conv_work(stage, scope)
+    chain = _chain(stage, work.shape, scope)
+    knobs = conv_knobs(work, written, setting.target, setting.policy, setting.simd, chain)
+    made = channels_last if knobs["layout"] == "channels_last" else fresh
+    result = made(stage.target, DType(knobs["out"]), work.shape)
+    attributes = work.attributes | {"math": knobs["math"], "acc": DType(knobs["acc"])}
+    return _stage(stage, "conv", (work.x, work.weight), (result,), knobs, written, chain, attributes)
+
+
+def _relayout(stage: Assign, written: dict[str, KnobData], scope: Scope, setting: Setting) -> Stage:
+    _refuse_chain(stage, scope)
+    x, result, layout = read_relayout(stage, scope)
+    knobs = defaults.elementwise(written, setting.target)
+    return _stage(stage, "relayout", (x,), (result,), knobs, written, (), {"layout": layout})
+
+
+def _pad(stage: Assign, written: dict[str, KnobData], scope: Scope, setting: Setting) -> Stage:
+    _refuse_chain(stage, scope)
+    x, result, attributes = read_pad(stage, scope)
+    knobs = defaults.moving(written, setting.target)
+    return _stage(stage, "pad", (x,), (result,), knobs, written, (), attributes)
+
+
+def _pool(stage: Assign, written: dict[str, KnobData], scope: Scope, setting: Setting) -> Stage:
+    work = read_pool(stage, scope)
+    chain = _chain(stage, work.result.shape, scope)
+    knobs = defaults.moving(written, setting.target)
+    return _stage(stage, "pool", (work.x,), (work.result,), knobs, written, chain, work.attributes)
 
 
 def _torch(stage: Assign, written: dict[str, KnobData], scope: Scope, setting: Setting) -> Stage:
@@ -185,7 +244,12 @@ _BUILDERS: dict[str, Callable[[Assign, dict[str, KnobData], Scope, Setting], Sta
     "map": _map,
     "gemm": _gemm,
     "bmm": _bmm,
+    "grouped_gemm": _grouped,
+    **dict.fromkeys(CONVOLUTIONS, _convolution),
     **dict.fromkeys(ROW_STAGES, _rows),
+    "relayout": _relayout,
+    "pad": _pad,
+    **dict.fromkeys(POOLS, _pool),
     "torch": _torch,
 }
 
@@ -208,7 +272,7 @@ def _chain(stage: Assign, shape: tuple[int, ...], scope: Scope) -> tuple[ChainSt
     steps = []
     for link in stage.chain:
         try:
-            steps.append(chain_step(link, shape, scope))
+            steps.append(chain_step(link, shape, scope, bias_axis=1 if stage.op in CONVOLUTIONS else -1))
         except Failed:
             continue
     return tuple(steps)
@@ -217,7 +281,15 @@ def _chain(stage: Assign, shape: tuple[int, ...], scope: Scope) -> tuple[ChainSt
 def _refuse_chain(stage: Assign, scope: Scope) -> None:
     for link in stage.chain[:1]:
         what = f"a chain behind {stage.op}"
-        mend = f"chains stand behind all stages but cast and torch: next = map({stage.target}) >> {link.name}(…)"
+        work = f"next = map({stage.target}) >> {link.name}(…)"
+        mend = f"chains stand behind all stages but cast, relayout, pad and torch: {work}"
+        scope.note(Epilogue(link.span, found=link.name, what=what, mend=mend))
+
+
+def _refuse_chain_on_places(stage: Assign, kind: str, scope: Scope) -> None:
+    for link in stage.chain[:1]:
+        what = f"a chain behind {kind}, which gives i64"
+        mend = f"work on its result: next = map({stage.target}) >> {link.name}(…)"
         scope.note(Epilogue(link.span, found=link.name, what=what, mend=mend))
 
 
@@ -275,8 +347,8 @@ def _integral(expr: Expr) -> bool:
 def _check_annotation(stage: Assign, built: Stage, scope: Scope) -> None:
     if built.op == "torch":
         return
-    for written in stage.results:
-        check_type(written, built.result, scope)
+    for written, value in zip(stage.results, built.results, strict=False):
+        check_type(written, value, scope)
 
 
 def check_type(written: TypeExpr, value: Value, scope: Scope) -> None:

@@ -33,6 +33,20 @@ def fresh(name: str, dtype: DType, shape: tuple[int, ...]) -> Value:
     return Value(name, dtype, shape, row_major(shape), 0, name)
 
 
+def channels_last(name: str, dtype: DType, shape: tuple[int, ...]) -> Value:
+    """A tensor [N, C, *spatial] that owns its memory, in which the channels lie innermost: dense [N, *spatial, C]."""
+    batch, channels, *spatial = shape
+    first, *inner, last = row_major((batch, *spatial, channels))
+    return Value(name, dtype, shape, (first, last, *inner), 0, name)
+
+
+def column_major(name: str, dtype: DType, shape: tuple[int, ...]) -> Value:
+    """A tensor that owns its memory, whose last two dimensions lie exchanged: dense [..., columns, rows]."""
+    *outer, rows, columns = shape
+    *front, second, first = row_major((*outer, columns, rows))
+    return Value(name, dtype, shape, (*front, first, second), 0, name)
+
+
 def _derived(base: Value, text: str, shape: tuple[int, ...], strides: tuple[int, ...], offset: int) -> Value:
     return Value(f"{base.name}.{text}", base.dtype, shape, strides, offset, base.storage)
 

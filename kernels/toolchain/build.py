@@ -28,7 +28,7 @@ Cancelled = Callable[[], bool] | None
 
 def available(target: Target) -> str | None:
     """The version of the compiler that serves ``target`` here (``g++ 12.2.0``), or None where there is none."""
-    compiler = compilers.for_language("cuda" if target.is_cuda else "c++")
+    compiler = compilers.for_language("cuda" if target.is_cuda else "c++", target)
     return compiler.version() if compiler is not None else None
 
 
@@ -47,7 +47,7 @@ def build(
     trouble with the cache's folder other than a full disk.
     """
     began = time.monotonic()
-    chosen = {unit.language: compilers.for_language(unit.language) for unit in emission.units}
+    chosen = {unit.language: compilers.for_language(unit.language, emission.target) for unit in emission.units}
 
     def one(unit: Unit) -> UnitReport:
         return _build_unit(unit, chosen[unit.language], cache, time_limit_s, cancelled)

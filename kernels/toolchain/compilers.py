@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kernels.targets import Target
 from kernels.toolchain import gxx
 from kernels.toolchain.compiler import Compiler
 
@@ -12,11 +13,11 @@ MISSING = {
 """What to say where there is none."""
 
 
-def for_language(language: str) -> Compiler | None:
-    """The compiler of ``c++`` or ``cuda`` units, or None."""
+def for_language(language: str, target: Target) -> Compiler | None:
+    """The compiler of ``c++`` or ``cuda`` units, set to a target's machine code, or None."""
     if language == "c++":
         return gxx.find()
     # Looking for nvcc walks wheels and tool kits; a host build has no need of it.
     from kernels.toolchain import nvcc
 
-    return nvcc.find()
+    return nvcc.find(target)

@@ -1,4 +1,4 @@
-"""nvcc for sm_90a: the system's, or the one that pip wheels bring; CUTLASS's headers from its wheel.
+"""nvcc for the cards' targets: the system's, or the one that pip wheels bring; CUTLASS's headers from its wheel.
 
 Each compile is a child process with a time and a memory limit, whose whole group is killed at the end. It builds one
 shared object a unit, with the CUDA run time linked in, so that the object loads where only a driver is installed.
@@ -19,6 +19,7 @@ from pathlib import Path
 
 from kernels.childprocess import ChildLimits, ChildResult, Ending, clean_environment, run
 from kernels.codegen.emission import Unit
+from kernels.targets import Target
 from kernels.toolchain.compiler import Compilation
 from kernels.toolchain.diskfull import is_disk_full
 from kernels.toolchain.errors import BuildCancelled
@@ -27,19 +28,31 @@ from kernels.toolchain.nvcc_stages import Stages, module_id, parse
 from kernels.toolchain.ptxas import parse_resources, parse_warnings, shorten_names
 from kernels.toolchain.report import BuildOutcome
 
-FLAGS = (
-    "-std=c++17",
-    "-O3",
-    # With assertions ptxas serialises wgmma around the calls they make (warning C7510).
-    "-DNDEBUG",
-    "-gencode=arch=compute_90a,code=sm_90a",
-    "--expt-relaxed-constexpr",
-    "-cudart=static",
-    "-shared",
-    # Two shared objects must never share an inline variable through the dynamic linker.
-    "-Xcompiler=-fPIC,-fno-gnu-unique",
-    "-Xptxas=-v",
-)
+_ARCHITECTURES = {
+    # Machine code for Ampere, which Ada runs too, and PTX that the driver of a newer card compiles as it loads it.
+    Target.SM80: "arch=compute_80,code=[sm_80,compute_80]",
+    Target.SM90A: "arch=compute_90a,code=sm_90a",
+}
+
+
+def flags_for(target: Target) -> tuple[str, ...]:
+    """What nvcc is told, beside paths and files, for a target with a card."""
+    return (
+        "-std=c++17",
+        "-O3",
+        # With assertions ptxas serialises wgmma around the calls they make (warning C7510).
+        "-DNDEBUG",
+        f"-gencode={_ARCHITECTURES[target]}",
+        "--expt-relaxed-constexpr",
+        "-cudart=static",
+        "-shared",
+        # Two shared objects must never share an inline variable through the dynamic linker.
+        "-Xcompiler=-fPIC,-fno-gnu-unique",
+        "-Xptxas=-v",
+    )
+
+
+FLAGS = flags_for(Target.SM90A)
 MEMORY_BYTES = 12 * 2**30
 OUTPUT_BYTES = 2**20
 LOG_CHARACTERS = 60_000
@@ -100,7 +113,7 @@ class Nvcc:
         """
         folder = output.parent
         source = folder / f"{unit.symbol}.cu"
-        options = [*self._all_flags, *self._paths(), source.name, "-o", output.name]
+        options = [*self._all_flags, *self.include_paths(), source.name, "-o", output.name]
         command = self._scrub(" ".join(["nvcc", *options]), folder)
         try:
             source.write_text(unit.source, encoding="utf-8")
@@ -153,7 +166,8 @@ class Nvcc:
             for left in folder.glob(f"{stages.prefix}*"):
                 left.unlink(missing_ok=True)
 
-    def _paths(self) -> list[str]:
+    def include_paths(self) -> list[str]:
+        """The options that name the headers of CUTLASS and the libraries of wheels."""
         paths = []
         if self.cutlass is not None:
             paths += [f"-I{self.cutlass / 'include'}", f"-I{self.cutlass / 'tools/util/include'}"]
@@ -198,12 +212,13 @@ def _failed(outcome: BuildOutcome, command: str, log: str) -> Compilation:
     return Compilation(outcome=outcome, command=command, log=log, warnings=(), resources=())
 
 
-def find(line_info: bool = False) -> Nvcc | None:
+def find(target: Target = Target.SM90A, line_info: bool = False) -> Nvcc | None:
     """The nvcc on PATH, then in CUDA_HOME or CUDA_PATH, then in pip's wheels; None where there is none that runs."""
     for executable in _candidates():
         release = _release(executable, executable.stat().st_mtime_ns)
         if release is not None:
-            return Nvcc(executable, _tool_kit(executable), release, find_cutlass(), line_info)
+            kit, cutlass = _tool_kit(executable), find_cutlass()
+            return Nvcc(executable, kit, release, cutlass, line_info, flags=flags_for(target))
     return None
 
 

@@ -21,19 +21,22 @@ _COMMUTES = frozenset({"min", "max"})
 
 
 class Chain:
-    """One group: ``expressions`` of its elementwise members in order; ``aliases`` are members that only reshape."""
+    """One group: ``expressions`` of its elementwise members in order; ``aliases`` are members that only reshape.
+
+    ``bias_of`` gives the name of the vector that a tensor is where it can be added as a bias.
+    """
 
     def __init__(
         self,
         members: tuple[str, ...],
         expressions: Mapping[str, Expr],
         aliases: Mapping[str, str],
-        is_bias: Callable[[Ref], bool],
+        bias_of: Callable[[Ref], str | None],
     ) -> None:
         self.aliases = aliases
         self.members = [name for name in members if name in expressions]
         self.expressions = {name: replaced(expressions[name], self._plain) for name in self.members}
-        self.is_bias = is_bias
+        self.bias_of = bias_of
 
     def _plain(self, ref: Ref) -> Ref:
         name = ref.name
@@ -131,8 +134,9 @@ class Chain:
         return f"expr({text(expr, lambda ref: ACC if ref.name == cut else name(ref))})"
 
     def _called(self, link: str, operand: Expr, name: Namer) -> str:
-        if link == "add" and isinstance(operand, Ref) and self.is_bias(operand):
-            link = "bias"
+        vector = self.bias_of(operand) if link == "add" and isinstance(operand, Ref) else None
+        if vector is not None:
+            return f"bias({vector})"
         if link == "mul" and isinstance(operand, Num):
             link = "scale"
         return f"{link}({text(operand, name)})"

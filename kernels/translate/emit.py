@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
-from kernels.dsl import views
+from kernels.dsl import movement, views
 from kernels.dsl.ir import Value
 from kernels.dsl.scope import RESERVED
 from kernels.dtypes import DType
 from kernels.problems.inspection import Node, TensorSpec
 from kernels.targets import Target
-from kernels.translate import library, rows, tma
+from kernels.translate import conv, library, pool, rows, tma
 from kernels.translate.chains import Chain
 from kernels.translate.errors import TranslationFailed
 from kernels.translate.expressions import Expr, Ref, replaced, written
@@ -43,6 +44,7 @@ class Emitter:
         self.values: dict[tuple[str, int], Value] = {}
         self.lines: list[str] = []
         self.own: list[str] = []
+        self.own_nodes: set[str] = set()
         self.library: list[str] = []
         self.notes: list[str] = []
         self.parameters: list[str] = []
@@ -97,7 +99,9 @@ class Emitter:
                     self._group(group)
             elif is_view(node):
                 self._view(node)
-            elif base(node.op) in {"_to_copy", "to"} and self.target is not Target.SM80:
+            elif pool.is_border(node):
+                self._border(node)
+            elif base(node.op) in {"_to_copy", "to"}:
                 self._cast(node)
             elif not self._constant(node):
                 self._library(node)
@@ -135,6 +139,7 @@ class Emitter:
         name = self._stage_name()
         self.lines.append(f"{name} = cast({self.value(node.args[0]).name}, {result.dtype})")
         self.own.append(name)
+        self.own_nodes.add(node.name)
         self.values[node.name, 0] = views.fresh(name, result.dtype, result.shape)
 
     def _group(self, group: Group) -> None:
@@ -144,14 +149,36 @@ class Emitter:
             start, links = chain.as_map(shown)
             # Truth values come out of a map as numbers.
             dtype = DType.F32 if last.dtype is DType.BOOL else last.dtype
-            self._own(group, f"map({start})", links, dtype, last.shape)
+            self._own(group, f"map({start})", links, views.fresh("", dtype, last.shape))
             return
         root = self.work.by_name[group.root]
         first = root.results[0]
         chain, shown = self._chain(group, first.shape)
         links = chain.from_root(group.root, shown) if len(group.members) > 1 else []
+        if conv.is_convolution(root):
+            x, weight = (self.value(arg) for arg in root.args[:2])
+            made = conv.result_value(x, first.dtype, first.shape)
+            self._own(group, conv.call_text(root, x, weight), links, made)
+            return
+        if pool.is_pool(root):
+            source = self._dense(root.args[0])
+            made = movement.like(source, "", first.shape)
+            self._own(group, pool.pool_text(root, source), links, made)
+            return
         start = rows.call_text(root, self._row_major) if rows.is_rows(root) else self._product(root)
-        self._own(group, start, links, first.dtype, first.shape)
+        self._own(group, start, links, views.fresh("", first.dtype, first.shape))
+
+    def _border(self, node: Node) -> None:
+        source, name = self.value(node.args[0]), self._stage_name()
+        self.lines.append(f"{name} = {pool.border_text(node, source)}")
+        self.own.append(name)
+        self.own_nodes.add(node.name)
+        self.values[node.name, 0] = movement.like(source, name, node.results[0].shape)
+
+    def _dense(self, ref: dict[str, Any]) -> Value:
+        """A row-major or channels-last operand, copied where it is neither."""
+        value = self.value(ref)
+        return value if value.contiguous or value.channels_last else self._copied(value)
 
     def _row_major(self, ref: dict[str, Any]) -> Value:
         value = self.value(ref)
@@ -162,19 +189,24 @@ class Emitter:
         product = root.results[0]
         left, right = (self._factor(self.value(arg)) for arg in root.args[:2])
         op = "gemm" if base(root.op) == "mm" else "bmm"
-        knob = ".math(f32)" if self.target is Target.SM90A and not tma.aligned(left, right) else ""
+        knob = ""
+        if self.target is Target.SM90A and not tma.aligned(left, right):
+            knob = f".math({tma.exact_math(left, right)})"
         if knob and product.dtype is DType.F32:
-            self.notes.append(f"{root.name}: rows are no multiple of 16 bytes, so it is multiplied as plain f32")
+            how = "as plain f32" if knob == ".math(f32)" else "split, from aligned copies"
+            self.notes.append(f"{root.name}: rows are no multiple of 16 bytes, so it is multiplied {how}")
         elif knob:
             reason = f"rows of {product.dtype} that are no multiple of 16 bytes have no kernel on {self.target}"
             self._fail(root.op, reason)
         return f"{op}({left.name}, {right.name}){knob}"
 
-    def _own(self, group: Group, start: str, links: list[str], dtype: DType, shape: tuple[int, ...]) -> None:
+    def _own(self, group: Group, start: str, links: list[str], result: Value) -> None:
+        """The group's stage; ``result`` is what it gives, but for the name."""
         name = self._stage_name()
         self.lines.append(" >> ".join([f"{name} = {start}", *links]))
         self.own.append(name)
-        made = views.fresh(name, dtype, shape)
+        self.own_nodes.update(group.members)
+        made = replace(result, name=name, storage=name)
         self.values[group.result, 0] = self.layouts.reshape(made, self.work.by_name[group.result].results[0].shape)
 
     def _factor(self, value: Value) -> Value:
@@ -210,10 +242,17 @@ class Emitter:
             if name not in self.expressions and name != group.root
         }
 
-        def is_bias(ref: Ref) -> bool:
-            return ref.index == -1 and bool(product) and outside[ref.name].shape == product[-1:]
+        convolution = group.root is not None and conv.is_convolution(self.work.by_name[group.root])
 
-        return Chain(group.members, expressions, aliases, is_bias), lambda ref: ref.name
+        def bias_of(ref: Ref) -> str | None:
+            if ref.index != -1 or not product:
+                return None
+            value = outside[ref.name]
+            if convolution:
+                return conv.bias_vector(value, self.layouts.origins.get(value.name, value), product)
+            return value.name if value.shape == product[-1:] else None
+
+        return Chain(group.members, expressions, aliases, bias_of), lambda ref: ref.name
 
     # Library stages.
 

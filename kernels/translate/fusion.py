@@ -1,4 +1,6 @@
-"""Fourth pass: which nodes become one stage. A product or a row stage takes its elementwise tail; the rest are maps.
+"""The pass that says which nodes become one stage: products, convolutions, pools and rows with their elementwise tails.
+
+The rest are maps.
 
 It decides groups only: a group has one member that anything outside reads, its last. Text is the emitter's business.
 """
@@ -10,7 +12,9 @@ from dataclasses import dataclass
 
 from kernels.dtypes import DType
 from kernels.translate import pointwise
+from kernels.translate.conv import is_convolution
 from kernels.translate.expressions import Expr, Ref, tensors
+from kernels.translate.pool import is_pool
 from kernels.translate.rows import is_rows
 from kernels.translate.shapes import carried
 from kernels.translate.work import FLOATS, Work, base, is_ref
@@ -27,7 +31,7 @@ _RESHAPES = frozenset({"view", "reshape", "_unsafe_view", "flatten", "unsqueeze"
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """``root`` is the matrix product or the row stage, None for a map.
+    """``root`` is the product, the convolution, the pool or the row stage, None for a map.
 
     ``members`` are in order, root first; the last one is the result.
     """
@@ -56,7 +60,8 @@ class Fusion:
     def run(self) -> dict[str, Group]:
         """Products and row stages first, in order; then maps from their results backwards."""
         for node in self.work.nodes:
-            if (is_rows(node) or is_product(self.work, node.name)) and node.name not in self.of:
+            rooted = is_rows(node) or is_pool(node) or is_convolution(node) or is_product(self.work, node.name)
+            if rooted and node.name not in self.of:
                 self._claim(self._tail(node.name))
         for node in reversed(self.work.nodes):
             fusable = self._is_float(node.name) or self._is_condition(node.name)

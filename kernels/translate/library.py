@@ -92,10 +92,10 @@ def _convolution(work: Work, node: Node) -> Call | None:
 
 def _pool(kind: str) -> Callable[[Work, Node], Call | None]:
     def rule(work: Work, node: Node) -> Call | None:
-        if not only_first(work, node):
-            return None
         # An empty stride means the kernel's size.
         args = [None if place == 2 and arg == [] else arg for place, arg in enumerate(node.args)]
+        if not only_first(work, node):
+            return Call(f"{_F}.{kind}", _trimmed(tuple(args)), {"return_indices": True}, 2)
         return _one(f"{_F}.{kind}", *args)
 
     return rule
@@ -190,6 +190,14 @@ def _pad(mode: str) -> Callable[[Work, Node], Call | None]:
     return rule
 
 
+def _upsample(work: Work, node: Node) -> Call | None:
+    """To a size or by factors, as the graph says: both give an index's source."""
+    source, size, scales = (*node.args, None, None)[:3]
+    if size is not None:
+        return _one(f"{_F}.interpolate", source, size=size)
+    return _one(f"{_F}.interpolate", source, scale_factor=scales)
+
+
 def _embedding(work: Work, node: Node) -> Call | None:
     return _one(f"{_F}.embedding", node.args[1], node.args[0])
 
@@ -275,6 +283,7 @@ _RULES: dict[str, Callable[[Work, Node], Call | None]] = {
     "cross_entropy_loss": _cross_entropy,
     "linalg_vector_norm": _vector_norm,
     "constant_pad_nd": _pad("constant"),
+    **{f"upsample_nearest{rank}d": _upsample for rank in (1, 2, 3)},
     **{f"reflection_pad{rank}d": _pad("reflect") for rank in (1, 2, 3)},
     **{f"replication_pad{rank}d": _pad("replicate") for rank in (1, 2, 3)},
     "embedding": _embedding,

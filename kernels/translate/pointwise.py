@@ -33,9 +33,14 @@ def operand(work: Work, arg: Any) -> Any:
     """An argument as an expression where it is a tensor or a number, else as it is."""
     if is_ref(arg):
         value = constant(work, arg)
-        return Num(value) if value is not None else Ref(*key(arg))
+        return Ref(*key(arg)) if value is None else _not_a_number() if value != value else Num(value)
     value = number(arg)
     return Num(value) if value is not None else arg
+
+
+def _not_a_number() -> Expr:
+    """NaN, which the language has no word for, as what gives it."""
+    return Fn("sqrt", (Num(-1),))
 
 
 def constant(work: Work, ref: dict[str, Any]) -> float | int | None:
@@ -160,7 +165,7 @@ def _where(node: Node, args: list[Any]) -> Expr | None:
 
 
 _COMPARISONS = {name: _binary(name) for name in ("gt", "lt", "ge", "le", "eq")} | {"ne": _negated("eq")}
-_TRUTHS = frozenset({*_COMPARISONS, "logical_not", "logical_and"})
+_TRUTHS = frozenset({*_COMPARISONS, "logical_not", "logical_and", "isnan"})
 
 _RULES: dict[str, Rule] = {
     **{
@@ -194,6 +199,7 @@ _RULES: dict[str, Rule] = {
     "clamp_max": lambda node, args: Fn("min", (args[0], args[1])) if _two(args) else None,
     "where": _where,
     **_COMPARISONS,
+    "isnan": lambda node, args: Op("-", Num(1), Fn("eq", (args[0], args[0]))),
     "logical_not": lambda node, args: Fn("eq", (args[0], Num(0))),
     "logical_and": lambda node, args: Op("*", args[0], args[1]) if _two(args) else None,
 }

@@ -1,8 +1,8 @@
-"""Third pass: work along trailing dimensions becomes row nodes, which an own kernel does: reduce, softmax, norms.
+"""Third pass: work along dimensions becomes row nodes, which an own kernel does: reduce, softmax, norms.
 
-A row node's operation is ``row.NAME``, with NAME of ``ROWS``. What stays as it is, for the library: other dimensions,
-other element types, and few rows that are very long, since one row is worked on by one block of threads. Reductions
-of few long f32 rows are done in two steps instead, where their length has a divisor to do so.
+A row node's operation is ``row.NAME``, with NAME of ``ROWS``. What stays as it is, for the library: other element
+types, and results that only torch gives (the places beside a maximum, a norm's statistics). Batch norm by running
+statistics becomes elementwise nodes.
 """
 
 from __future__ import annotations
@@ -23,22 +23,20 @@ ROWS = {
     "row_log_softmax": "log_softmax",
     "row_layer_norm": "layer_norm",
     "row_rms_norm": "rms_norm",
+    "row_group_norm": "group_norm",
+    "row_instance_norm": "instance_norm",
+    "row_batch_norm": "batch_norm",
 }
 """The stage of each row node, by the base of its operation."""
 
-FEW_ROWS = 64
-LONG_ROW = 2**16
-"""Elements; fewer rows than ``FEW_ROWS`` that are longer than this are not given to one block each."""
-PART = 4096
-"""Elements that a row of the first of two steps has at most."""
-LEAST_PART = 128
+Axes = tuple[int, ...]
 
 _EPS_F32 = 2.0**-23
 """What torch's rms_norm adds in f32 where a program does not say: the type's epsilon."""
 
 
 def expand_rows(work: Work) -> None:
-    """Rewrite reductions, softmax and norms over trailing dimensions, and the pattern of an rms_norm."""
+    """Rewrite reductions, softmax and norms, the pattern of an rms_norm, and batch norm by given statistics."""
     nodes: list[Node] = []
     taken: set[str] = set()
     for node in work.nodes:
@@ -60,15 +58,30 @@ def is_rows(node: Node) -> bool:
 def call_text(node: Node, operand: Callable[[dict[str, Any]], Value]) -> str:
     """The stage's call; ``operand`` gives the row-major value of a reference."""
     name = ROWS[base(node.op)]
-    parts = [operand(arg).name for arg in node.args if is_ref(arg)]
+    values = [operand(arg) for arg in node.args if is_ref(arg)]
+    parts = [value.name for value in values]
+    rank = len(values[0].shape)
     if name == "reduce":
-        _, kind, dims, keepdim = node.args
-        parts.append(kind)
-        parts += [f"dims={dims}"] if dims != 1 else []
+        _, kind, axes, keepdim = node.args
+        parts += [kind, *_along(axes, rank, "dims")]
         parts += ["keepdim=true"] if keepdim else []
-    elif name.endswith("_norm"):
-        parts.append(f"eps={written(node.args[-1])}")
+    elif name in ("softmax", "log_softmax"):
+        parts += _along(node.args[1], rank, "dim")
+    elif name in ("layer_norm", "rms_norm"):
+        parts += [*_along(node.args[-2], rank, "dims"), f"eps={written(node.args[-1])}"]
+    else:
+        groups = [str(node.args[1])] if name == "group_norm" else []
+        parts = [parts[0], *groups, *parts[1:], f"eps={written(node.args[-1])}"]
     return f"{name}({', '.join(parts)})"
+
+
+def _along(axes: Axes, rank: int, trailing: str) -> list[str]:
+    """What says that a stage works along ``axes``: nothing for the last one, ``dims=2`` for the last two."""
+    if axes == (rank - 1,):
+        return []
+    if axes == tuple(range(rank - len(axes), rank)) and trailing == "dims":
+        return [f"dims={len(axes)}"]
+    return [f"dim={axes[0]}" if len(axes) == 1 else f"dim=({', '.join(map(str, axes))})"]
 
 
 def _computable(work: Work, node: Node) -> bool:
@@ -76,70 +89,104 @@ def _computable(work: Work, node: Node) -> bool:
     tensors = [work.spec(arg) for arg in node.args if is_ref(arg)]
     if not tensors or not only_first(work, node):
         return False
-    dtype = node.results[0].dtype
-    plain = dtype in FLOATS and all(spec.dtype is dtype for spec in tensors)
+    dtype = tensors[0].dtype
+    results = {dtype, DType.I64} if base(node.op) in ("argmax", "argmin") else {dtype}
+    plain = dtype in FLOATS and all(spec.dtype is dtype for spec in tensors) and node.results[0].dtype in results
     return plain and len(tensors[0].shape) > 0 and tensors[0].elements > 0
 
 
-def _worth(rows: int, columns: int) -> bool:
-    return rows >= FEW_ROWS or columns <= LONG_ROW
+def _add(builder: Builder, node: Node, name: str, args: tuple[Any, ...]) -> bool:
+    """The row node that takes the place of ``node``."""
+    builder.add(f"row.{name}", args, node.results[0].dtype, node.results[0].shape, node.name)
+    return True
 
 
-def _add(builder: Builder, node: Node, name: str, args: tuple[Any, ...], shape: tuple[int, ...]) -> None:
-    builder.add(f"row.{name}", args, node.results[0].dtype, shape, node.name)
-
-
-def _trailing(dims: Any, rank: int) -> int | None:
-    """How many trailing dimensions ``dims`` names; None for any others. Nothing named means all."""
+def _axes(dims: Any, rank: int) -> Axes:
+    """The dimensions that ``dims`` names, ascending; all where nothing is named."""
     if dims is None or dims == []:
-        return rank
-    named = {dim % rank for dim in ([dims] if isinstance(dims, int) else dims)}
-    return len(named) if named == set(range(rank - len(named), rank)) else None
+        return tuple(range(rank))
+    return tuple(sorted({dim % rank for dim in ([dims] if isinstance(dims, int) else dims)}))
+
+
+def _given(node: Node, *names: str) -> dict[str, Any] | None:
+    """The arguments by name, those left out missing; None where one is given that ``names`` lack."""
+    given = dict(zip(names, node.args, strict=False)) | node.kwargs
+    return given if len(node.args) <= len(names) and set(given) <= set(names) else None
 
 
 def _reduction(kind: str) -> Callable[[Builder, Node], bool]:
     def rule(builder: Builder, node: Node) -> bool:
-        given = dict(zip(("x", "dim", "keepdim", "dtype"), node.args, strict=False)) | node.kwargs
-        if given.get("dtype") is not None or set(given) - {"x", "dim", "keepdim", "dtype"}:
+        given = _given(node, "x", "dim", "keepdim", "dtype")
+        if given is None or given.get("dtype") is not None:
             return False
-        shape = builder.spec(given["x"]).shape
-        dims = _trailing(given.get("dim"), len(shape))
-        return dims is not None and _reduce(builder, node, given["x"], kind, dims, bool(given.get("keepdim")))
+        axes = _axes(given.get("dim"), len(builder.spec(given["x"]).shape))
+        return _reduce(builder, node, given["x"], kind, axes, bool(given.get("keepdim")))
 
     return rule
 
 
-def _reduce(builder: Builder, node: Node, source: dict[str, Any], kind: str, dims: int, keepdim: bool) -> bool:
-    """``source`` reduced under the node's name; squares that are summed join the reduction."""
-    shape = builder.spec(source).shape
-    at = len(shape) - dims
-    rows, columns = math.prod(shape[:at]), math.prod(shape[at:])
-    squared = _squared(builder.work, source) if kind in ("sum", "mean") else None
-    share = columns if squared is not None and kind == "mean" else 1
-    if squared is not None:
-        source, kind = squared, "sumsq"
-    if not _worth(rows, columns):
-        part = next((part for part in range(PART, LEAST_PART - 1, -1) if columns % part == 0), None)
-        if part is None or node.results[0].dtype is not DType.F32:
-            return False
-        parts = builder.view(source, (*shape[:at], columns // part, part))
-        partial = (*shape[:at], columns // part)
-        source = builder.add("row.row_reduce", (parts, kind, 1, False), DType.F32, partial)
-        kind = "sum" if kind == "sumsq" else kind
-        # The last step sees one dimension where there were several.
-        result = (*shape[:at], 1) if keepdim else shape[:at]
-        dims = 1
-    else:
-        result = node.results[0].shape
-    dtype, wanted = node.results[0].dtype, node.results[0].shape
-    last = share == 1 and result == wanted
-    made = builder.add("row.row_reduce", (source, kind, dims, keepdim), dtype, result, node.name if last else None)
-    if share != 1:
-        name = node.name if result == wanted else None
-        made = builder.add("aten.mul.Tensor", (made, 1 / share), dtype, result, name)
-    if result != wanted:
-        builder.view(made, wanted, node.name)
+def _reduce(
+    builder: Builder, node: Node, source: dict[str, Any], kind: str, axes: Axes, keepdim: bool, factor: float = 1
+) -> bool:
+    """``source`` reduced under the node's name, times ``factor``; what is squared or made positive in front of a sum
+    joins it."""
+    result = node.results[0]
+    if kind in ("sum", "mean"):
+        joined, other = _squared(builder.work, source), "sumsq"
+        if joined is None:
+            joined, other = _magnitude(builder.work, source), "norm1"
+        if joined is not None:
+            shape = builder.spec(source).shape
+            factor = factor / math.prod(shape[axis] for axis in axes) if kind == "mean" else factor
+            source, kind = joined, other
+    args = (source, kind, axes, keepdim)
+    if factor == 1:
+        return _add(builder, node, "row_reduce", args)
+    made = builder.add("row.row_reduce", args, result.dtype, result.shape)
+    builder.add("aten.mul.Tensor", (made, factor), result.dtype, result.shape, node.name)
     return True
+
+
+def _spread(kind: str) -> Callable[[Builder, Node], bool]:
+    """``var`` and ``std``: by n - 1, or by another number, which is a factor."""
+
+    def rule(builder: Builder, node: Node) -> bool:
+        given = _given(node, "x", "dim", "correction", "keepdim")
+        if given is None or node.op.split(".")[-1] not in ("correction", "default", "dim"):
+            return False
+        shape = builder.spec(given["x"]).shape
+        if node.op.endswith(".default"):
+            given = {"x": given["x"], "correction": int(node.args[1]) if len(node.args) > 1 else 1}
+        axes = _axes(given.get("dim"), len(shape))
+        count, correction = math.prod(shape[axis] for axis in axes), given.get("correction")
+        correction = (
+            1 if correction is None else number(int(correction) if isinstance(correction, bool) else correction)
+        )
+        if correction is None or count < 2 or count - correction <= 0:
+            return False
+        factor = (count - 1) / (count - correction)
+        factor = factor if kind == "var" else math.sqrt(factor)
+        return _reduce(builder, node, given["x"], kind, axes, bool(given.get("keepdim")), factor)
+
+    return rule
+
+
+def _place(kind: str) -> Callable[[Builder, Node], bool]:
+    def rule(builder: Builder, node: Node) -> bool:
+        given = _given(node, "x", "dim", "keepdim")
+        if given is None:
+            return False
+        axes = _axes(given.get("dim"), len(builder.spec(given["x"]).shape))
+        return _add(builder, node, "row_reduce", (given["x"], kind, axes, bool(given.get("keepdim"))))
+
+    return rule
+
+
+def _magnitude(work: Work, source: dict[str, Any]) -> dict[str, Any] | None:
+    """What ``source`` is the magnitude of, where nothing else reads that."""
+    node = work.producer(source)
+    alone = node is not None and len(work.users[node.name]) == 1 and node.name not in work.returned
+    return node.args[0] if node is not None and alone and base(node.op) == "abs" else None
 
 
 def _squared(work: Work, source: dict[str, Any]) -> dict[str, Any] | None:
@@ -159,19 +206,14 @@ def _squared(work: Work, source: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def _vector_norm(builder: Builder, node: Node) -> bool:
-    """The Euclidean norm: the root of the sum of squares."""
-    given = dict(zip(("x", "ord", "dim", "keepdim", "dtype"), node.args, strict=False)) | node.kwargs
-    if number(given.get("ord", 2)) != 2 or given.get("dtype") is not None or node.results[0].dtype is not DType.F32:
+    """The Euclidean norm, and the sum of magnitudes."""
+    given = _given(node, "x", "ord", "dim", "keepdim", "dtype")
+    if given is None or given.get("dtype") is not None:
         return False
-    shape = builder.spec(given["x"]).shape
-    dims = _trailing(given.get("dim"), len(shape))
-    rows = math.prod(shape[: len(shape) - (dims or 0)])
-    if dims is None or not _worth(rows, math.prod(shape) // rows):
-        return False
-    args, result = (given["x"], "sumsq", dims, bool(given.get("keepdim"))), node.results[0]
-    total = builder.add("row.row_reduce", args, result.dtype, result.shape)
-    builder.add("aten.sqrt.default", (total,), result.dtype, result.shape, node.name)
-    return True
+    kind = {2: "norm2", 1: "norm1"}.get(int(order) if (order := number(given.get("ord", 2))) in (1, 2) else 0)
+    axes = _axes(given.get("dim"), len(builder.spec(given["x"]).shape))
+    args = (given["x"], kind, axes, bool(given.get("keepdim")))
+    return kind is not None and _add(builder, node, "row_reduce", args)
 
 
 def _extreme(kind: str) -> Callable[[Builder, Node], bool]:
@@ -186,12 +228,9 @@ def _extreme(kind: str) -> Callable[[Builder, Node], bool]:
 def _softmax(name: str) -> Callable[[Builder, Node], bool]:
     def rule(builder: Builder, node: Node) -> bool:
         source, dim, *rest = node.args
-        shape = builder.spec(source).shape
         plain = all(value in (None, False) for value in (*rest, *node.kwargs.values()))
-        if not plain or dim % len(shape) != len(shape) - 1 or not _worth(math.prod(shape[:-1]), shape[-1]):
-            return False
-        _add(builder, node, name, (source,), shape)
-        return True
+        axes = _axes(dim, len(builder.spec(source).shape))
+        return plain and _add(builder, node, name, (source, axes))
 
     return rule
 
@@ -203,55 +242,108 @@ def _filled(args: tuple[Any, ...], defaults: tuple[Any, ...]) -> tuple[Any, ...]
 
 def _layer_norm(builder: Builder, node: Node) -> bool:
     source, extents, weight, bias, eps = _filled(node.args[:5], (None, None, 1e-5))
-    return _norm(builder, node, "row_layer_norm", source, len(extents), (weight, bias), eps)
+    axes = _last(builder, source, len(extents))
+    return _norm(builder, node, "row_layer_norm", source, (weight, bias), (axes, eps))
 
 
 def _rms_norm(builder: Builder, node: Node) -> bool:
     source, extents, weight, eps = _filled(node.args[:4], (None, None))
     if eps is None and node.results[0].dtype is DType.F32:
         eps = _EPS_F32
-    return _norm(builder, node, "row_rms_norm", source, len(extents), (weight,), eps)
+    axes = _last(builder, source, len(extents))
+    return _norm(builder, node, "row_rms_norm", source, (weight,), (axes, eps))
+
+
+def _last(builder: Builder, source: dict[str, Any], count: int) -> Axes:
+    rank = len(builder.spec(source).shape)
+    return tuple(range(rank - count, rank))
+
+
+def _group_norm(builder: Builder, node: Node) -> bool:
+    source, groups, weight, bias, eps = _filled(node.args[:5], (None, None, 1e-5))
+    return _norm(builder, node, "row_group_norm", source, (weight, bias), (eps,), (groups,))
+
+
+def _native_group_norm(builder: Builder, node: Node) -> bool:
+    source, weight, bias, _, _, _, groups, eps = node.args[:8]
+    return _norm(builder, node, "row_group_norm", source, (weight, bias), (eps,), (groups,))
+
+
+def _instance_norm(builder: Builder, node: Node) -> bool:
+    source, weight, bias, mean, variance, of_input, _, eps = node.args[:8]
+    if not of_input:
+        return _normalised(builder, node, source, mean, variance, (weight, bias), eps)
+    if len(builder.spec(source).shape) < 3:
+        return False
+    return _norm(builder, node, "row_instance_norm", source, (weight, bias), (eps,))
+
+
+def _batch_norm(builder: Builder, node: Node) -> bool:
+    """In training the running statistics are only written, never read; else they are all that is read."""
+    source, weight, bias, mean, variance, training, _, eps = node.args[:8]
+    if not training:
+        return _normalised(builder, node, source, mean, variance, (weight, bias), eps)
+    return _norm(builder, node, "row_batch_norm", source, (weight, bias), (eps,))
+
+
+def _batch_norm_eval(builder: Builder, node: Node) -> bool:
+    source, weight, bias, mean, variance, _, eps = node.args[:7]
+    return _normalised(builder, node, source, mean, variance, (weight, bias), eps)
+
+
+def _batch_norm_no_stats(builder: Builder, node: Node) -> bool:
+    source, weight, bias, training, _, eps = node.args[:6]
+    return bool(training) and _norm(builder, node, "row_batch_norm", source, (weight, bias), (eps,))
 
 
 def _norm(
-    builder: Builder, node: Node, name: str, source: Any, dims: int, vectors: tuple[Any, ...], eps: Any
-) -> bool:
-    """A norm over the last ``dims`` dimensions, as one over rows; the result gets its shape back."""
-    shape = builder.spec(source).shape
-    at = len(shape) - dims
-    columns = math.prod(shape[at:])
+    builder: Builder, node: Node, name: str, source: Any, vectors: tuple[Any, ...], tail: tuple[Any, ...],
+    groups: tuple[int, ...] = (),
+) -> bool:  # fmt: skip
+    """A norm with the weight and bias that are there; ``tail`` ends in eps."""
     missing = vectors[:1] == (None,) and any(vector is not None for vector in vectors)
-    if node.kwargs or number(eps) is None or missing or not _worth(math.prod(shape[:at]), columns):
+    if node.kwargs or number(tail[-1]) is None or missing:
         return False
-    given = [builder.view(vector, (columns,)) for vector in vectors if vector is not None]
-    rows = builder.view(source, (*shape[:at], columns))
-    wanted = builder.spec(rows).shape
-    if wanted == shape:
-        _add(builder, node, name, (rows, *given, eps), shape)
-    else:
-        made = builder.add(f"row.{name}", (rows, *given, eps), node.results[0].dtype, wanted)
-        builder.view(made, shape, node.name)
+    given = [vector for vector in vectors if vector is not None]
+    return _add(builder, node, name, (source, *groups, *given, *tail))
+
+
+def _normalised(
+    builder: Builder, node: Node, source: Any, mean: Any, variance: Any, vectors: tuple[Any, ...], eps: Any
+) -> bool:
+    """By given statistics of each channel: elementwise nodes, which join what is around them."""
+    dtype, shape = node.results[0].dtype, node.results[0].shape
+    if node.kwargs or number(eps) is None or mean is None or variance is None or len(shape) < 2:
+        return False
+    channels = (shape[1], *[1] * (len(shape) - 2))
+    shown = [None if vector is None else builder.view(vector, channels) for vector in (mean, variance, *vectors)]
+    widened = builder.add("aten.add.Tensor", (shown[1], eps), dtype, channels)
+    scale = builder.add("aten.rsqrt.default", (widened,), dtype, channels)
+    steps = [("sub", shown[0]), ("mul", scale), ("mul", shown[2]), ("add", shown[3])]
+    steps = [step for step in steps if step[1] is not None]
+    made = source
+    for position, (operation, operand) in enumerate(steps, start=1):
+        name = node.name if position == len(steps) else None
+        made = builder.add(f"aten.{operation}.Tensor", (made, operand), dtype, shape, name)
     return True
 
 
 def _rms_pattern(builder: Builder, node: Node) -> bool:
-    """``x * rsqrt(mean(x²) + eps)`` and ``x / sqrt(mean(x²) + eps)``, the mean over the last dimension."""
+    """``x * rsqrt(mean(x²) + eps)`` and ``x / sqrt(mean(x²) + eps)``, the mean over any dimensions."""
     if len(node.args) != 2 or node.kwargs or not all(is_ref(arg) for arg in node.args):
         return False
     root = "rsqrt" if base(node.op) == "mul" else "sqrt"
     pairs = (node.args, node.args[::-1]) if root == "rsqrt" else (node.args,)
     for source, scale in pairs:
-        eps = _eps_of(builder.work, root, source, scale)
-        if eps is not None and builder.spec(source).shape == node.results[0].shape:
-            shape = builder.spec(source).shape
-            if _worth(math.prod(shape[:-1]), shape[-1]):
-                _add(builder, node, "row_rms_norm", (source, eps), shape)
-                return True
+        found = _mean_square(builder.work, root, source, scale)
+        if found is not None and builder.spec(source).shape == node.results[0].shape:
+            return _add(builder, node, "row_rms_norm", (source, *found))
     return False
 
 
-def _eps_of(work: Work, root: str, source: dict[str, Any], scale: dict[str, Any]) -> float | int | None:
-    """The eps of ``scale``, where it is the root of mean(source²) + eps and nothing else reads its parts."""
+def _mean_square(work: Work, root: str, source: dict[str, Any], scale: dict[str, Any]) -> tuple[Axes, float] | None:
+    """The dimensions and eps of ``scale``, where it is the root of mean(source²) + eps and nothing else reads its
+    parts."""
     parts: list[Node] = []
     at: Any = scale
     for names in ({root}, {"add"}, {"mean"}):
@@ -265,12 +357,11 @@ def _eps_of(work: Work, root: str, source: dict[str, Any], scale: dict[str, Any]
     _, added, mean = parts
     if _squared(work, mean.args[0]) != source or added.kwargs or len(added.args) != 2 or mean.kwargs:
         return None
-    rank = len(work.spec(source).shape)
     dims, keepdim = (*mean.args[1:], None, None)[:2]
-    if dims is None or dims == [] or _trailing(dims, rank) != 1 or keepdim is not True:
-        return None
     eps = number(added.args[1])
-    return eps if eps is not None and 0 <= eps < math.inf else None
+    if dims is None or dims == [] or keepdim is not True or eps is None or not 0 <= eps < math.inf:
+        return None
+    return _axes(dims, len(work.spec(source).shape)), eps
 
 
 _RULES: dict[str, Callable[[Builder, Node], bool]] = {
@@ -282,6 +373,10 @@ _RULES: dict[str, Callable[[Builder, Node], bool]] = {
     "min": _extreme("min"),
     "prod": _reduction("prod"),
     "logsumexp": _reduction("logsumexp"),
+    "argmax": _place("argmax"),
+    "argmin": _place("argmin"),
+    "var": _spread("var"),
+    "std": _spread("std"),
     "linalg_vector_norm": _vector_norm,
     "softmax": _softmax("row_softmax"),
     "_softmax": _softmax("row_softmax"),
@@ -290,6 +385,13 @@ _RULES: dict[str, Callable[[Builder, Node], bool]] = {
     "layer_norm": _layer_norm,
     "native_layer_norm": _layer_norm,
     "rms_norm": _rms_norm,
+    "group_norm": _group_norm,
+    "native_group_norm": _native_group_norm,
+    "instance_norm": _instance_norm,
+    "native_batch_norm": _batch_norm,
+    "_native_batch_norm_legit_functional": _batch_norm,
+    "_native_batch_norm_legit_no_training": _batch_norm_eval,
+    "_native_batch_norm_legit": _batch_norm_no_stats,
     "mul": _rms_pattern,
     "div": _rms_pattern,
 }

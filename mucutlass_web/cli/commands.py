@@ -22,6 +22,7 @@ from kernels.targets import Target
 from kernels.toolchain import Cache, build
 from kernels.toolchain.report import BuildOutcome, BuildReport
 from kernels.translate import translate
+from mucutlass_web.cli.disassembly import write_disassembly
 from mucutlass_web.cli.inputs import checked_program, inspect_problem, read_source
 from mucutlass_web.cli.peaks import device_named, measure_and_keep
 from sol.bounds import bound, count
@@ -68,7 +69,9 @@ def build_command(options: Namespace) -> int:
     """Compile, and say what it takes of the machine."""
     source = read_source(options.file)
     emission = emit(checked_program(source, options.problem, options.size, options.arch, options.policy))
-    report = build(emission, cache=cache())
+    store = cache()
+    report = build(emission, cache=store)
+    write_disassembly(emission, report, store, options.ptx, options.sass)
     if options.json:
         _print_json(to_json(report))
     else:
@@ -92,7 +95,7 @@ def _print_report(report: BuildReport) -> None:
 
 def evaluate_command(options: Namespace) -> int:
     """Build and measure a program against its problem."""
-    target = Target.HOST if options.device == "host" else Target.SM90A
+    target = Target.HOST if options.device == "host" else options.arch
     source = read_source(options.file)
     checked = checked_program(source, options.problem, options.size, target, options.policy)
     emission = emit(checked)
@@ -139,10 +142,12 @@ def translate_command(options: Namespace) -> int:
     failed = 0
     for name, path in _problems(options.path):
         form: dict[str, Any] = {"problem": name, "program": None, "own": [], "library": [], "error": None}
+        form["dominant_in_own"] = None
         try:
             inspection = inspect_problem(path, options.size, options.arch)
             made = translate(path.stem, inspection, options.arch)
             form |= {"program": made.program, "own": list(made.own), "library": list(made.library)}
+            form["dominant_in_own"] = made.dominant_in_own
         except UserError as error:
             failed += 1
             form["error"] = f"{error.slug()}: {error}"

@@ -16,6 +16,8 @@ from kernels.errors import UserError
 from kernels.targets import Policy, Target
 from mucutlass_web.cli import commands
 
+_CARDS = [target for target in Target if target.is_cuda]
+
 
 def build_parser() -> ArgumentParser:
     """The whole command line."""
@@ -37,11 +39,12 @@ def build_parser() -> ArgumentParser:
         verb.add_argument("file", type=Path)
         _add_target(verb)
         verb.add_argument("--problem", type=Path, help="the problem that binds the sizes")
+    _add_machine_code(verb)
 
     verb = add("evaluate", "Build, validate and time a program on this machine.", commands.evaluate_command)
     verb.add_argument("file", type=Path)
     verb.add_argument("--problem", type=Path, required=True)
-    verb.add_argument("--device", choices=["host", "cuda"], default="host")
+    _add_device(verb)
     verb.add_argument("--tolerance", default="kernelbench")
     _add_policy(verb)
 
@@ -53,7 +56,6 @@ def build_parser() -> ArgumentParser:
     verb.add_argument("path", type=Path)
     verb.add_argument("--device", default="host", help="host, or a card such as h100")
     _add_policy(verb)
-
     add("peaks", "Measure this machine's peaks.", commands.peaks_command)
     add("reference", "Print the language reference that goes into a prompt.", commands.reference_command)
     return parser
@@ -62,6 +64,16 @@ def build_parser() -> ArgumentParser:
 def _add_policy(verb: ArgumentParser) -> None:
     verb.add_argument("--policy", type=Policy, choices=list(Policy), default=Policy.TF32)
     verb.add_argument("--size", help="which of the problem's sizes (by default the one for the target)")
+
+
+def _add_machine_code(verb: ArgumentParser) -> None:
+    for name in ("ptx", "sass"):
+        verb.add_argument(f"--{name}", type=Path, metavar="OUT", help=f"write the {name.upper()} of a card's units")
+
+
+def _add_device(verb: ArgumentParser) -> None:
+    verb.add_argument("--device", choices=["host", "cuda"], default="host")
+    verb.add_argument("--arch", type=Target, choices=_CARDS, default=Target.SM90A, help="with --device cuda")
 
 
 def _add_target(verb: ArgumentParser) -> None:

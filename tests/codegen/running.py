@@ -11,6 +11,7 @@ import torch
 
 from kernels.codegen import emit
 from kernels.codegen.emission import Launch
+from kernels.dsl.expressions import chain_values
 from kernels.dsl.ir import Stage, Value
 from kernels.toolchain.build import build
 from kernels.toolchain.cache import Cache
@@ -38,7 +39,7 @@ class Runner:
         key = report.units[0].artifact
         assert key is not None
         function = getattr(ctypes.CDLL(str(self.cache.path(key))), launch.symbol)
-        values = {value.name: value for value in stage.operands}
+        values = {value.name: value for value in (*stage.operands, *chain_values(stage.chain))}
         return _call(function, launch, values, storages, stage.result)
 
 

@@ -24,7 +24,7 @@ _SHIM = """
 #define __global__
 #define __restrict__
 #define __shared__ static
-#define __launch_bounds__(n)
+#define __launch_bounds__(...)
 using __half = _Float16;
 struct __nv_bfloat16 {
   uint16_t bits;
@@ -42,6 +42,7 @@ constexpr int cudaSuccess = 0;
 inline int cudaGetLastError() { return 0; }
 inline float rsqrt(float x) { return 1 / sqrtf(x); }
 inline double rsqrt(double x) { return 1 / sqrt(x); }
+inline float __fdividef(float a, float b) { return a / b; }
 inline thread_local dim3 blockIdx, threadIdx, blockDim, gridDim;
 
 template <class Kernel, class... Args>
@@ -64,11 +65,13 @@ inline Fiber fibers[1024];
 inline int current;
 inline void (*body)(int);
 inline void __syncthreads() { swapcontext(&fibers[current].context, &scheduler); threadIdx.x = unsigned(current); }
-inline float exchanged[1024];
-inline float __shfl_xor_sync(unsigned, float value, int step) {
-  exchanged[current] = value;
+template <class T>
+inline T exchanged[1024];
+template <class T>
+T __shfl_xor_sync(unsigned, T value, int step) {
+  exchanged<T>[current] = value;
   __syncthreads();
-  float other = exchanged[current ^ step];
+  T other = exchanged<T>[current ^ step];
   __syncthreads();
   return other;
 }
@@ -138,5 +141,6 @@ def compile_for_cpu(source: str, library: Path) -> None:
     run_block = _SIDE_BY_SIDE if waits else _ONE_AFTER_THE_OTHER
     written = library.with_suffix(".cpp")
     written.write_text(_SHIM + run_block + _GRID + text, encoding="utf-8")
-    flags = ["-std=c++20", "-O0", "-shared", "-fPIC", "-pthread", "-ffp-contract=off", "-Wno-unknown-pragmas"]
-    subprocess.run(["g++", *flags, str(written), "-o", str(library)], check=True)
+    # Two libraries must not share a template's shared memory through the dynamic linker.
+    flags = ["-std=c++20", "-O0", "-shared", "-fPIC", "-fno-gnu-unique", "-pthread", "-ffp-contract=off"]
+    subprocess.run(["g++", *flags, "-Wno-unknown-pragmas", str(written), "-o", str(library)], check=True)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from kernels.dsl.ir import Acc, Apply, ChainStep, Const, Expr, Load, Stage, Value
+from kernels.dsl.maths import sums_type
 from kernels.dsl.syntax import Span
 from kernels.dtypes import DType
 
@@ -88,7 +89,7 @@ def product(
     """A gemm, or a bmm where the operands have a batch; ``knobs`` count as written."""
     filled = {**GEMM_KNOBS, "out": out.value, **knobs}
     *batch, m, k = a.shape
-    attributes = {"m": m, "n": b.shape[-1], "k": k, "math": filled["math"], "acc": DType(filled["acc"])}
+    attributes = {"m": m, "n": b.shape[-1], "k": k, "math": filled["math"], "acc": sums_type(filled["acc"])}
     if batch:
         attributes["batch"] = batch[0]
     result = tensor(name, out, (*batch, m, b.shape[-1]))
@@ -130,8 +131,10 @@ def by_rows(
         columns *= extent
     lead = x.shape[: len(x.shape) - dims]
     shape = x.shape if op != "reduce" else (*lead, *[1] * dims) if keepdim else lead
+    axes = tuple(range(len(lead), len(x.shape)))
     attributes = {
-        "kind": kind, "rows": x.elements // columns, "columns": columns, "eps": 1e-5 if op == "norm" else None,
+        "kind": kind, "axes": axes, "groups": 0, "rows": x.elements // columns, "columns": columns,
+        "eps": 1e-5 if op == "norm" else None, "affine": axes if op == "norm" else (),
         "weight": op == "norm" and len(operands) > 1, "bias": op == "norm" and len(operands) > 2,
     }  # fmt: skip
     return Stage(

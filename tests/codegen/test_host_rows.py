@@ -66,6 +66,11 @@ def _stage(
     op = "reduce" if kind in REDUCTIONS else "norm" if kind.endswith("_norm") else "softmax"
     shape = tuple(x.shape[:-1] if result is None else result) if op == "reduce" else x.shape
     rows = value("r", shape).elements if op == "reduce" else x.elements // x.shape[-1]
+    columns = x.elements // rows
+    axes: tuple[int, ...] = ()
+    while columns > 1 or not axes:
+        axes = (len(x.shape) - 1 - len(axes), *axes)
+        columns //= x.shape[axes[0]]
     arguments = [argument for link in chain for argument in getattr(link.expr, "args", ())]
     loaded = [argument.value for argument in arguments if isinstance(argument, Load)]
     return Stage(
@@ -78,6 +83,9 @@ def _stage(
         chain=tuple(chain),
         attributes={
             "kind": kind,
+            "axes": axes,
+            "groups": 0,
+            "affine": axes if op == "norm" else (),
             "rows": rows,
             "columns": x.elements // rows,
             "eps": 1e-5 if op == "norm" else None,

@@ -13,10 +13,8 @@ from kernels.codegen.errors import (
     EmptyTensor,
     FunctionWithoutCode,
     OperationWithoutCode,
-    TargetWithoutCode,
 )
 from kernels.dsl.ir import Load, Stage
-from kernels.targets import Target
 from tests.codegen.stages import ACC, SPAN, apply, cast_stage, gemm_stage, map_stage, program, step, value
 
 
@@ -132,8 +130,3 @@ def test_it_refuses_a_function_it_has_no_code_for() -> None:
 def test_it_refuses_an_op_it_has_no_code_for() -> None:
     with pytest.raises(OperationWithoutCode, match="'sort'"):
         emit(program(replace(map_stage((4,), [step(ACC)]), op="sort")))
-
-
-def test_it_refuses_a_target_without_a_generator() -> None:
-    with pytest.raises(TargetWithoutCode, match="sm_80"):
-        emit(replace(program(gemm_stage(value("x", (4, 4)), value("w", (4, 4)))), target=Target.SM80))

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from kernels.codegen.cuda.elementwise import Space, lanes, merge
 from kernels.codegen.cuda.errors import KnobWithoutCode
 from kernels.codegen.cuda.expression import text
 from kernels.codegen.cuda.functions import FUNCTIONS as CUDA_FUNCTIONS
 from kernels.codegen.cuda.functions import definitions
+from kernels.codegen.cuda.space import Space, lanes, merge
 from kernels.codegen.sm90a import emit_stage
 from kernels.dsl.functions import FUNCTIONS
 from kernels.dsl.ir import Stage, Value
@@ -199,16 +199,28 @@ def test_every_function_means_what_torch_means(built: Path) -> None:
         torch.testing.assert_close(found, expected, equal_nan=True, rtol=1e-9, atol=1e-12, msg=name)
 
 
-def _all_functions(folder: Path) -> Path:
+@pytest.mark.parametrize("name", ["sigmoid", "gelu", "gelu_tanh", "silu"])
+def test_functions_with_a_form_of_their_own_in_fp32_keep_its_precision(built: Path, name: str) -> None:
+    x = torch.cat([torch.linspace(-9, 9, 4001), torch.tensor([float("nan"), float("inf"), -80.0, 80.0])])
+    library = ctypes.CDLL(str(_all_functions(built, "float")))
+    found = torch.empty_like(x)
+    pointers = [ctypes.c_void_p(data.data_ptr()) for data in (x, x, x, found)]
+    getattr(library, f"all_{name}")(*pointers, len(x))
+    expected = eval(FUNCTIONS[name].meaning, {"torch": torch, "x": x.double()}).float()
+    torch.testing.assert_close(found, expected, equal_nan=True, rtol=1e-6, atol=3e-7)
+
+
+def _all_functions(folder: Path, number: str = "double") -> Path:
     """A library with a loop over numbers for each function of the language, around the generator's own text."""
     rows = [definitions(set(FUNCTIONS))]
     for name, function in FUNCTIONS.items():
         loads = [load(tensor(operand, DType.F64, (1,)), (1,)) for operand in "xyz"[: function.arity]]
         numbers = [0.75 if value is None else value for _, value in function.params]
-        expression = text(call(name, *loads, *numbers), {"x": "x[i]", "y": "y[i]", "z": "z[i]"}, "double", name)
-        rows.append(f'extern "C" void all_{name}(double* x, double* y, double* z, double* to, int count) {{')
+        expression = text(call(name, *loads, *numbers), {"x": "x[i]", "y": "y[i]", "z": "z[i]"}, number, name)
+        tensors = ", ".join(f"{number}* {operand}" for operand in ("x", "y", "z", "to"))
+        rows.append(f'extern "C" void all_{name}({tensors}, int count) {{')
         rows.append(f"  for (int i = 0; i < count; ++i) {{ to[i] = {expression}; }}")
         rows.append("}")
-    library = folder / "functions.so"
+    library = folder / f"functions_{number}.so"
     compile_for_cpu("\n".join(rows), library)
     return library

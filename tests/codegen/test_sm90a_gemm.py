@@ -146,8 +146,8 @@ TF32: dict[str, Any] = {"tile": [128, 128, 32]}
 def handed_over(text: str) -> tuple[list[str], list[str], str]:
     """What CUTLASS is given: the layouts of C, D, A and B, the operands in order, and the problem's extents."""
     layouts = re.findall(r"cutlass::layout::(\w+), [48],", text)
-    operands = re.findall(r"const\*>\((a|b|narrow_a|narrow_b)\), \{", text)
-    extents = re.search(r"\{int\((\w)\), int\((\w)\), int\(k\)", text)
+    operands = re.findall(r"const\*>\((a|b|split_a|split_b)\), \{", text)
+    extents = re.search(r"\{int\((\w)\), int\((\w)\), int\((?:k|depth)\)", text)
     assert extents
     return layouts, operands, "".join(extents.groups())
 
@@ -182,7 +182,7 @@ def test_two_byte_products_keep_their_order_in_every_layout(math: str, dtype: st
         for b in (F32_B, TURNED_B):
             text = source(product(a, b, math=math))
             assert f"cutlass::{dtype}, cutlass::layout::" in text
-            assert handed_over(text)[1:] == (["narrow_a", "narrow_b"], "mn")
+            assert handed_over(text)[1:] == (["split_a", "split_b"], "mn")
 
 
 def test_a_transposed_product_transposes_its_result_its_source_and_its_strides() -> None:
@@ -241,6 +241,12 @@ def test_stream_k_of_a_transposed_product_counts_its_own_tiles() -> None:
         (TURNED_A, TURNED_B, {"tile": [128, 128, 24]}, "a K that is a multiple of 32, or K-major"),
         (TURNED_A, TURNED_B, {"tile": [128, 128, 32], "stages": 3}, "auto, or K-major"),
         (F32_A, F32_B, {"tile": [128, 96, 32], "cluster": [8, 1]}, "cuts 96, the tile's n, into equal shares"),
+        (
+            TURNED_A,
+            TURNED_B,
+            {"tile": [128, 96, 32], "cluster": [8, 1]},
+            "cuts 96, the tile's n, into equal shares",
+        ),
         (TURNED_A, F32_B, {"tile": [128, 128, 64]}, "a K of 32 and an N that is a multiple"),
         (TURNED_A, F32_B, {"tile": [128, 72, 32]}, "a K of 32 and an N that is a multiple"),
     ],
@@ -248,19 +254,6 @@ def test_stream_k_of_a_transposed_product_counts_its_own_tiles() -> None:
 def test_knobs_that_tf32_takes_only_with_other_layouts_are_refused(a, b, knobs, legal) -> None:  # type: ignore[no-untyped-def]
     with pytest.raises(KnobWithoutCode, match=legal):
         code(product(a, b, **knobs))
-
-
-def test_narrowed_operands_go_through_the_workspace() -> None:
-    stage = product(tensor("x", F32, (M, K)), transposed(tensor("w", F32, (N, K))), math="bf16")
-    made = code(stage)
-    assert made.workspace_bytes == (M * K + N * K) * 2
-    assert sizes(stage)["offset_b"] == M * K * 2
-    assert made.unit.source.count("narrow<<<") == 2
-    assert "cutlass::bfloat16_t, cutlass::layout::RowMajor, 8" in made.unit.source
-
-
-def test_narrowing_leaves_operands_alone_that_are_narrow_already() -> None:
-    assert "narrow" not in source(product(A, B, math="f16"))
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from kernels.targets import Policy, Target
 from tests.dsl.programs import linear, linear_of, signature
 
 HOST, SM90A, SM80 = Target.HOST, Target.SM90A, Target.SM80
+LINEAR_OF = "program p(x: {0}[M, K], w: {0}[N, K]) -> {0}[M, N]\n"
 DEEP = "(" * 20_000
 
 
@@ -31,8 +32,8 @@ def gemm(knobs: str = "", chain: str = "") -> str:
 
 
 ODD = linear(n=1022)
-HUGE = signature("x f32 8388481 1", "w f32 4 1", "out f32 8388481 4")
-TALL = signature("x f32 8388480 1", "w f32 4 1", "out f32 8388480 4")
+HUGE = signature("x f32 4 1", "w f32 8388481 1", "out f32 4 8388481")
+WIDE = signature("x f32 4 1", "w f32 8388480 1", "out f32 4 8388480")
 HALF = linear_of("f16")
 EMPTY = signature("x f32 0", "", "out f32 0")
 ONE = signature("x f32 1", "", "out f32 1")
@@ -105,7 +106,13 @@ RULES = (
     Rule("unknown-knob", gemm(".tiles(96, 512, 256)"), gemm(".tile(96, 512, 256)")),
     Rule("repeated-knob", gemm(".stages(2).stages(3)"), gemm(".stages(2).split(3)")),
     Rule("knob-value", gemm(".stages(4)"), gemm(".stages(3)")),
-    Rule("target", gemm(), "  y = torch.matmul(x, w.T) -> f32[M, N]\n  return y", SM80),
+    Rule(
+        "target",
+        LINEAR_OF.format("f64") + gemm(),
+        LINEAR_OF.format("f64") + "  y = torch.matmul(x, w.T) -> f64[M, N]\n  return y",
+        SM80,
+        problem=linear_of("f64"),
+    ),
     Rule("tile", gemm(".tile(128, 260, 32)"), gemm(".tile(128, 192, 32)"), SM90A),
     Rule("tile", gemm(".micro(6, 24)"), gemm(".micro(6, 16)")),
     Rule(
@@ -140,7 +147,7 @@ RULES = (
     ),
     Rule("registers", gemm(".tile(256, 256, 32)"), gemm(".tile(256, 192, 32)"), SM90A),
     Rule("registers", gemm(".micro(15, 32)"), gemm(".micro(14, 32)")),
-    Rule("grid", THIN, THIN, SM90A, Policy.STRICT, TALL, HUGE),
+    Rule("grid", THIN, THIN, SM90A, Policy.STRICT, WIDE, HUGE),
     Rule("alignment", gemm(), gemm(".math(f32)"), SM90A, Policy.TF32, ODD),
     Rule(
         "layout",
@@ -179,7 +186,7 @@ RULES = (
     ),
     Rule("precision", gemm(".math(tf32)"), gemm(".math(f32)"), SM90A, Policy.STRICT),
     row_rule("argument-error", "softmax(x, 1)", "softmax(x)"),
-    row_rule("argument-error", "softmax(x, dim=2)", "log_softmax(x)"),
+    row_rule("argument-error", "softmax(x, dim=3)", "log_softmax(x, dim=2)"),
     row_rule("argument-error", "layer_norm(x, w, weight=w)", "layer_norm(x, weight=w)"),
     row_rule("argument-error", "layer_norm(weight=w)", "layer_norm(x, weight=w, bias=b)"),
     row_rule("argument-error", "layer_norm(x, bias=b)", "layer_norm(x, w, bias=b)"),
@@ -207,7 +214,7 @@ RULES = (
         "map(x)\n  r = reduce(x, sum) >> add(x)",
         "map(x)\n  r = reduce(x, sum) >> add(s.unsqueeze(1))",
     ),
-    row_rule("layout", "map(x)\n  r = softmax(x.T)", "map(x)\n  c = map(x.T)\n  r = softmax(c)"),
+    row_rule("layout", "map(x)\n  r = softmax(x.permute(2, 1, 0))", "map(x)\n  r = softmax(x.T)"),
     row_rule("layout", "layer_norm(x, w, b.slice(0, 0, 1).expand(8))", "layer_norm(x, w, b.slice(0, 0, 8))"),
     row_rule(
         "target",

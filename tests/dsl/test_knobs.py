@@ -92,8 +92,11 @@ def test_sm90a_fills_the_card_before_it_takes_large_tiles() -> None:
 
 def test_sm90a_multiplies_f32_as_the_policy_allows() -> None:
     strict = checked(gemm(), target=Target.SM90A, policy=Policy.STRICT).stages[0]
-    assert strict.attributes["math"] == "f32"
-    assert strict.knobs["tile"] == [128, 128, 8]
+    assert strict.attributes["math"] == "bf16x6"
+    assert strict.knobs["tile"][2] == 64
+    small = checked(gemm(), linear(64, 64, 64), Target.SM90A, Policy.STRICT).stages[0]
+    assert small.attributes["math"] == "f32"
+    assert small.knobs["tile"] == [128, 128, 8]
     assert checked(gemm(), target=Target.SM90A, policy=Policy.HALF).stages[0].attributes["math"] == "tf32"
     half = "program p(x: f16[M, K], w: f16[N, K]) -> f16[M, N] y = gemm(x, w.T) return y"
     stage = checked(half, linear_of("f16"), Target.SM90A, Policy.STRICT).stages[0]

@@ -152,3 +152,10 @@ def test_numbers_stay_within_64_bits() -> None:
 def test_a_stage_cannot_take_the_name_of_a_view() -> None:
     error = refusals("  y = gemm(x, w.T)\n  w.T = map(x)\n  return y")[0]
     assert (error.rule, error.found) == ("redefinition", "w.T")
+
+
+def test_the_known_names_are_told_once_each() -> None:
+    head = "program p(x: f32[M, K], w: f32[N, K]) -> f32[M, N]\n"
+    (error,) = refusals(f"{head}  y = gemm(x, w.T)\n  z = map(q)\n  return y")
+    assert error.rule == "unknown-name"
+    assert error.mend == "known are x, w, y, z"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kernels.dsl.resources import SHARED_MEMORY_SM90A, epilogue_bytes, stage_bytes
+from kernels.dsl.resources import SHARED_MEMORY_SM90A, epilogue_bytes, settled_stages, stage_bytes
 from kernels.dsl.simd import AVX2
 from kernels.targets import Policy, Target
 from tests.dsl.programs import cautions, checked, linear, linear_of, refusals, signature
@@ -51,7 +51,9 @@ def test_an_alignment_error_names_the_extent_and_the_mend(sizes: dict[str, int],
 def test_f16_needs_multiples_of_eight() -> None:
     half = "program p(x: f16[M, K], w: f16[N, K]) -> f16[M, N]\n" + gemm()
     assert checked(half, linear_of("f16", k=248), SM90A).stages
-    assert refusals(half, linear_of("f16", k=252), SM90A)[0].mend == "pad K to 256 with torch.nn.functional.pad"
+    assert refusals(half, linear_of("f16", k=252), SM90A)[0].mend == (
+        "pad K to 256: xp = pad(x, (0, 4)), wp = pad(w, (0, 4))"
+    )
 
 
 def test_a_slice_that_begins_off_a_16_byte_boundary_is_refused() -> None:
@@ -61,9 +63,15 @@ def test_a_slice_that_begins_off_a_16_byte_boundary_is_refused() -> None:
     assert "begins at element 2 of x" in error.message
 
 
-def test_operands_cast_in_front_are_aligned_as_they_are_read() -> None:
-    assert checked(gemm(".math(f16)"), linear(k=248), SM90A).stages
-    assert refusals(gemm(".math(f16)"), linear(k=252), SM90A)[0].rule == "alignment"
+@pytest.mark.parametrize("math", ["f16", "bf16", "tf32x3", "bf16x3", "bf16x6"])
+def test_operands_that_are_copied_in_front_may_lie_in_any_way(math: str) -> None:
+    assert checked(gemm(f".math({math})"), linear(k=253), SM90A).stages
+    (error,) = refusals(gemm(f".math({math})"), linear(k=253, n=1022), SM90A)
+    assert (error.rule, error.found) == ("alignment", "1022")
+    cube = signature("x f32 64 64 64", "", "out f32 64 64")
+    body = "  a = x.permute(0, 2, 1).select(0, 0)\n  s = x.select(2, 0)\n  y = gemm(s, a)"
+    text = f"program p(x: f32[A, B, C]) -> f32[A, C]\n{body}.math({math})\n  return y"
+    assert checked(text, cube, SM90A).stages
 
 
 def test_tf32_operands_that_are_not_k_major_are_a_caution() -> None:
@@ -97,7 +105,13 @@ def test_two_operands_that_are_not_k_major_take_a_tile_of_32() -> None:
         ("MN", "tile(128, 16, 64).math(f16)", []),
         ("KN", "tile(128, 96, 32).cluster(8, 1)", ["cluster"]),
         ("KN", "tile(128, 96, 32).cluster(4, 1)", []),
-        ("KN", "tile(128, 8, 32).cluster(2, 1)", ["cluster"]),
+        *[
+            ("KN", f"tile(128, {n}, 32).cluster({m}, 1)", [])
+            for n, m in ((8, 2), (8, 4), (16, 4), (16, 8), (32, 8))
+        ],
+        *[("MK", f"tile(128, {n}, 32).cluster({m}, 1)", []) for n, m in ((8, 2), (16, 4), (16, 8), (32, 16))],
+        *[("MK", f"tile(128, {n}, 32).cluster({m}, 1)", ["cluster"]) for n, m in ((96, 8), (160, 8))],
+        *[(pair, "tile(128, 48, 32).cluster(4, 1)", ["tile", "cluster"]) for pair in ("KN", "MK")],
         ("KN", "tile(128, 16, 32).cluster(2, 1)", []),
         ("KN", "tile(64, 128, 32).cluster(1, 16)", []),
         ("KN", "tile(128, 12, 32)", ["tile"]),
@@ -197,11 +211,24 @@ def test_cluster_waste_is_a_caution_with_its_percentage() -> None:
 @pytest.mark.parametrize(
     ("knobs", "rules"),
     [
-        ("tile(128, 8, 32).cluster(2, 1)", ["cluster"]),
+        ("tile(128, 8, 32).cluster(2, 1)", []),
         ("tile(128, 16, 32).cluster(2, 1)", []),
+        ("tile(128, 16, 32).cluster(8, 1)", []),
+        ("tile(64, 16, 32).cluster(16, 1)", []),
+        ("tile(64, 96, 32).cluster(16, 1)", []),
+        ("tile(128, 8, 32).cluster(16, 1)", ["cluster"]),
         ("tile(128, 96, 32).cluster(8, 1)", []),
-        ("tile(64, 128, 32).cluster(1, 16)", ["cluster"]),
+        ("tile(64, 128, 32).cluster(1, 16)", []),
         ("tile(64, 128, 32).cluster(1, 8)", []),
+        *[(f"tile(128, 8, 32).stages({count})", []) for count in (2, 4, 8, 12)],
+        *[(f"tile(128, 8, 32).stages({count})", ["stages"]) for count in (3, 6, 7)],
+        *[(f"tile(128, 16, 32).stages({count})", []) for count in (2, 6, 12)],
+        ("tile(128, 16, 32).stages(5)", ["stages"]),
+        ("tile(128, 8, 64).stages(5)", ["stages"]),
+        ("tile(128, 8, 64).stages(6)", []),
+        ("tile(128, 8, 64).math(f16).stages(5)", ["stages"]),
+        ("tile(128, 16, 64).math(f16).stages(5)", []),
+        ("tile(128, 16, 16).math(f16).stages(6)", []),
         ("tile(128, 40, 32)", ["tile"]),
         ("tile(128, 48, 32)", ["tile"]),
         ("tile(128, 160, 32)", []),
@@ -217,11 +244,20 @@ def test_tiles_are_legal_where_they_were_seen_to_compile(knobs: str, rules: list
         assert checked(gemm(f".{knobs}"), target=SM90A).stages
 
 
+def test_the_stages_of_a_small_tile_are_settled_where_cutlass_would_take_too_many() -> None:
+    program = checked(gemm(".tile(128, 8, 32)"), target=SM90A)
+    assert settled_stages(program.stages[0]) == 12
+    assert settled_stages(checked(gemm(".tile(128, 8, 32).stages(4)"), target=SM90A).stages[0]) == 0
+    assert settled_stages(checked(gemm(".tile(128, 128, 32)"), target=SM90A).stages[0]) == 0
+
+
 def test_n_major_16_bit_tiles_may_have_any_width() -> None:
     problem = signature("x f32 512 256", "w f32 256 1024", "o f32 512 1024")
+    halves = signature("x f16 512 256", "w f16 256 1024", "o f16 512 1024")
     body = NN + "  y = gemm(x, w).tile(128, {0}, {1}).math({2})\n  return y"
-    assert checked(body.format(72, 64, "f16"), problem, SM90A).stages
+    assert checked(body.format(72, 64, "f16").replace("f32", "f16"), halves, SM90A).stages
     assert refusals(body.format(80, 32, "tf32"), problem, SM90A)[0].rule == "tile"
+    assert refusals(body.format(72, 64, "f16"), problem, SM90A)[0].rule == "tile", "copies are K-major"
 
 
 def test_a_cluster_of_sixteen_is_legal_and_not_portable() -> None:
@@ -255,7 +291,8 @@ def test_unusual_tiles_that_work_are_legal(tile: str) -> None:
 
 def test_the_plain_kernel_says_which_knobs_it_does_not_read() -> None:
     program = checked(gemm(".tile(64, 64, 16).cluster(2, 1).math(f32)"), linear(n=1022, k=255), SM90A)
-    assert cautions(program) == ["knob-ignored", "knob-ignored"]
+    assert cautions(program) == ["knob-ignored"]
+    assert "cluster is ignored" in program.warnings[0].message
 
 
 def test_register_tiles_are_those_of_the_cpu() -> None:

@@ -5,48 +5,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
-
-Reference = Callable[..., Any]
-"""Takes ``torch.nn.functional`` and the program's tensors by name; gives the result."""
-
-TF32, HALF, BRAIN, FULL = 1.2e-3, 1.2e-3, 8e-3, 2e-6
-"""Relative errors allowed (Frobenius norm of the difference over that of the reference), by how data is multiplied."""
-
-
-@dataclass(frozen=True, slots=True)
-class Case:
-    """``tensors`` maps a name to (element type, shape); ``collective`` says whether CUTLASS has to be compiled.
-
-    ``baseline`` names the torch element type in which the same reference is timed beside it, "" for none;
-    ``parameters`` are the tensors that count as a model's, the others are its inputs.
-    """
-
-    name: str
-    text: str
-    tensors: dict[str, tuple[str, tuple[int, ...]]]
-    reference: Reference
-    tolerance: float
-    policy: str = "half"
-    collective: bool = False
-    baseline: str = ""
-    parameters: tuple[str, ...] = ()
-
-
-def _gemm(
-    name: str, stage: str, a: tuple[int, int], b: tuple[int, int], dtypes: str, reference: Reference,
-    tolerance: float, more: dict[str, tuple[str, tuple[int, ...]]] | None = None, out: tuple[int, int] = (0, 0),
-    **rest: Any,
-) -> Case:  # fmt: skip
-    """A case of one gemm stage ``y`` over ``a`` and ``b``; ``dtypes`` is "f16" or "f16 -> f32"."""
-    operand, _, result = dtypes.partition(" -> ")
-    tensors = {"a": (operand, a), "b": (operand, b), **(more or {})}
-    head = ", ".join(f"{key}: {dtype}{list(shape)}" for key, (dtype, shape) in tensors.items())
-    text = f"program {name}({head}) -> {result or operand}{list(out)}\n  y = {stage}\n  return y\n"
-    return Case(name, text, tensors, reference, tolerance, **{"collective": True, **rest})
-
+from tests.gpu import ampere, convolutions, movement
+from tests.gpu.case import BRAIN, FULL, HALF, TF32, Case
+from tests.gpu.case import one_product as _gemm
+from tests.gpu.case import one_stage as _map
+from tests.gpu.numerics import NUMERICS
+from tests.gpu.rows_any_dims import ROWS_ANY_DIMS
 
 LINEAR = Case(
     "linear_bias_relu_4096",
@@ -205,16 +169,6 @@ program bmm_one_matrix_for_all_tf32(a: f32[M, K], b: f32[B, N, K], res: f32[B, M
 )  # fmt: skip
 
 
-def _map(
-    name: str, expression: str, tensors: dict[str, tuple[str, tuple[int, ...]]], out: str, reference: Reference,
-    tolerance: float = FULL, baseline: str = "",
-) -> Case:  # fmt: skip
-    """A case of one stage ``y`` that needs no CUTLASS."""
-    head = ", ".join(f"{key}: {dtype}{list(shape)}" for key, (dtype, shape) in tensors.items())
-    text = f"program {name}({head}) -> {out}\n  y = {expression}\n  return y\n"
-    return Case(name, text, tensors, reference, tolerance, baseline=baseline)
-
-
 PLAIN = (
     _gemm(
         "strict_linear_gelu", "gemm(a, b.T).math(f32) >> bias(bias) >> gelu()",
@@ -343,5 +297,18 @@ ROWS = (
     ),
 )  # fmt: skip
 
-CASES: dict[str, Case] = {case.name: case for case in (*PLAIN, *ROWS, *COLLECTIVES)}
+CASES: dict[str, Case] = {
+    case.name: case
+    for case in (
+        *PLAIN,
+        *ROWS,
+        *ROWS_ANY_DIMS,
+        *ampere.CASES,
+        *convolutions.PLAIN,
+        *movement.CASES,
+        *NUMERICS,
+        *COLLECTIVES,
+        *convolutions.TENSOR_CORES,
+    )
+}
 """By name; those that compile in a second come first."""

@@ -16,30 +16,37 @@ import subprocess
 import sys
 import time
 import traceback
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tests.gpu.programs import CASES, Case
+from tests.gpu.case import Case
+from tests.gpu.programs import CASES
 
 if TYPE_CHECKING:
     from kernels.dsl.ir import CheckedProgram
+    from kernels.problems.inspection import Signature
 
 BUILD_LIMIT_S = 600.0
 RUN_LIMIT_S = 150.0
-TORCH_TYPES = {"f32": "float32", "f16": "float16", "bf16": "bfloat16", "i64": "int64", "i32": "int32"}
+TORCH_TYPES = {
+    "f32": "float32", "f16": "float16", "bf16": "bfloat16", "i64": "int64", "i32": "int32",
+    "f8e4m3": "float8_e4m3fn", "f8e5m2": "float8_e5m2",
+}  # fmt: skip
 
 
 def build(case: Case, cache: Path) -> dict[str, Any]:
     """Check, generate and compile one case; its manifest is written and given back."""
     from kernels.codegen import emit
     from kernels.records import to_json
+    from kernels.targets import Target
     from kernels.toolchain import nvcc
 
     emission = emit(check_case(case))
     builds = []
-    compiler = nvcc.find()
+    compiler = nvcc.find(Target(case.target))
     for unit in emission.units:
-        target = cache / f"{unit.symbol}.so"
+        target = cache / f"{unit.symbol}{ending(case)}"
         if target.exists():
             continue
         if compiler is None:
@@ -61,13 +68,25 @@ def build(case: Case, cache: Path) -> dict[str, Any]:
     return manifest
 
 
+def ending(case: Case) -> str:
+    """Of the file of a unit's shared object, behind its symbol: two targets may compile the same unit."""
+    return ".so" if case.target == "sm_90a" else f".{case.target}.so"
+
+
 def check_case(case: Case) -> CheckedProgram:
     """The case's program, checked for the signature that its tensors make."""
     from kernels.dsl.check import check
     from kernels.dsl.parser import parse
+    from kernels.targets import Policy, Target
+
+    return check(parse(case.text), signature_of(case), Target(case.target), Policy(case.policy))
+
+
+def signature_of(case: Case) -> Signature:
+    """What a problem with the case's tensors would look like."""
+    from kernels.dsl.parser import parse
     from kernels.dtypes import DType
     from kernels.problems.inspection import Signature, TensorSpec
-    from kernels.targets import Policy, Target
 
     inputs = tuple(TensorSpec(name, DType(dtype), shape) for name, (dtype, shape) in case.tensors.items())
     parameters = tuple(spec for spec in inputs if spec.name in case.parameters)
@@ -81,8 +100,7 @@ def check_case(case: Case) -> CheckedProgram:
         )
         for index, written in enumerate(program.results)
     )
-    signature = Signature(tuple(spec for spec in inputs if spec not in parameters), parameters, outputs, {})
-    return check(program, signature, Target.SM90A, Policy(case.policy))
+    return Signature(tuple(spec for spec in inputs if spec not in parameters), parameters, outputs, {})
 
 
 def _manifest(case: Case, cache: Path) -> Path:
@@ -101,17 +119,16 @@ def run_case(case: Case, cache: Path) -> dict[str, Any]:
     for name, (dtype, shape) in case.tensors.items():
         scale = 1.0 / math.sqrt(math.sqrt(shape[-1])) if case.collective and len(shape) > 1 else 1.0
         given[name] = (torch.randn(shape, device="cuda") * scale).to(getattr(torch, TORCH_TYPES[dtype]))
-    runner = PlanRunner(plan, given, cache)
+    runner = PlanRunner(plan, given, cache, ending(case))
     runner.run(once=True)
     runner.run(once=False)
     torch.cuda.synchronize()
-    output = runner.output.double()
+    output = joined(runner.outputs)
     exact = {name: tensor.double() for name, tensor in given.items()}
-    reference = case.reference(torch.nn.functional, **exact)
+    reference = joined(case.reference(torch.nn.functional, **exact))
     if output.shape != reference.shape:
         raise RuntimeError(f"shape {tuple(output.shape)}, expected {tuple(reference.shape)}")
     error = float((output - reference).norm() / reference.norm())
-    first = runner.output.clone()
     runner.run(once=False)
     torch.cuda.synchronize()
     return {
@@ -119,12 +136,23 @@ def run_case(case: Case, cache: Path) -> dict[str, Any]:
         "tolerance": case.tolerance,
         "worst": float((output - reference).abs().max() / reference.abs().max()),
         "passed": math.isfinite(error) and error <= case.tolerance,
-        "repeats": bool(torch.equal(first, runner.output)),
+        "repeats": bool(torch.equal(output, joined(runner.outputs))),
         "ms": time_ms(lambda: runner.run(once=False)),
         "baseline_ms": _baseline_ms(case, given),
         "device": torch.cuda.get_device_name(),
         "torch": torch.__version__,
     }
+
+
+def joined(results: Any) -> Any:
+    """One result in float64 as a copy of its own; several as one long row."""
+    import torch
+
+    if isinstance(results, torch.Tensor):
+        results = (results,)
+    if len(results) == 1:
+        return results[0].to(torch.float64, copy=True)
+    return torch.cat([result.double().reshape(-1) for result in results])
 
 
 def _baseline_ms(case: Case, given: dict[str, Any]) -> float | None:
@@ -157,7 +185,7 @@ def time_ms(call: Any, rounds: int = 30) -> float:
 class PlanRunner:
     """Holds a plan's tensors on the card and launches its steps on torch's stream."""
 
-    def __init__(self, plan: dict[str, Any], given: dict[str, Any], cache: Path) -> None:
+    def __init__(self, plan: dict[str, Any], given: dict[str, Any], cache: Path, ending: str = ".so") -> None:
         import torch
 
         self.plan = plan
@@ -165,11 +193,8 @@ class PlanRunner:
         self.functions: dict[str, Any] = {}
         for value in plan["values"]:
             if value["storage"] == value["name"]:
-                fresh = given.get(value["name"])
-                dtype = getattr(torch, TORCH_TYPES[value["dtype"]])
-                self.tensors[value["name"]] = (
-                    fresh if fresh is not None else torch.full(value["shape"], math.nan, dtype=dtype, device="cuda")
-                )
+                known = given.get(value["name"])
+                self.tensors[value["name"]] = self._unwritten(value) if known is None else known
         for value in plan["values"]:
             if value["storage"] != value["name"]:
                 base = self.tensors[value["storage"]]
@@ -178,13 +203,27 @@ class PlanRunner:
         most = max((step["workspace_bytes"] for step in plan["steps"]), default=0)
         self.workspace = torch.empty(max(most, 1), dtype=torch.uint8, device="cuda")
         for step in plan["steps"]:
-            library = ctypes.CDLL(str((cache / f"{step['symbol']}.so").resolve()))
+            library = ctypes.CDLL(str((cache / f"{step['symbol']}{ending}").resolve()))
             self.functions[step["symbol"]] = getattr(library, step["symbol"])
+
+    def _unwritten(self, value: dict[str, Any]) -> Any:
+        """Memory of a stage's result in its own layout, full of what no kernel writes."""
+        import torch
+
+        dtype = getattr(torch, TORCH_TYPES[value["dtype"]])
+        fill = math.nan if dtype.is_floating_point else -1
+        flat = torch.full((math.prod(value["shape"]),), fill, dtype=dtype, device="cuda")
+        return flat.as_strided(value["shape"], value["strides"])
 
     @property
     def output(self) -> Any:
         """The first result."""
-        return self.tensors[self.plan["outputs"][0]]
+        return self.outputs[0]
+
+    @property
+    def outputs(self) -> tuple[Any, ...]:
+        """The results, in order."""
+        return tuple(self.tensors[name] for name in self.plan["outputs"])
 
     def run(self, once: bool) -> None:
         """Launch the steps that run once, or those that run every time."""
@@ -258,6 +297,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--build-only", action="store_true")
     parser.add_argument("--json", type=Path)
     parser.add_argument("--only", nargs="*", default=[], help="names of cases")
+    parser.add_argument("--jobs", type=int, default=1, help="cases at a time; with more than one, times are no use")
     parser.add_argument("--one", help=argparse.SUPPRESS)
     parser.add_argument("--mode", default="run", help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
@@ -266,14 +306,16 @@ def main(arguments: list[str] | None = None) -> int:
         print(json.dumps(one(CASES[options.one], options.cache, options.mode)))
         return 0
     mode, limit_s = ("build", 2 * BUILD_LIMIT_S) if options.build_only else ("run", RUN_LIMIT_S)
+    chosen = [case for case in CASES.values() if not options.only or case.name in options.only]
     answers = {}
-    for name, case in CASES.items():
-        if options.only and name not in options.only:
-            continue
-        answers[name] = run_apart(case, options.cache, mode, limit_s)
-        print(row(name, answers[name]), flush=True)
-        if options.json:
-            options.json.write_text(json.dumps(answers, indent=1), encoding="utf-8")
+    with ThreadPoolExecutor(max(1, options.jobs)) as pool:
+        for case, answer in zip(
+            chosen, pool.map(lambda case: run_apart(case, options.cache, mode, limit_s), chosen), strict=True
+        ):
+            answers[case.name] = answer
+            print(row(case.name, answer), flush=True)
+            if options.json:
+                options.json.write_text(json.dumps(answers, indent=1), encoding="utf-8")
     passed = sum(bool(answer["passed"]) for answer in answers.values())
     print(f"{passed} of {len(answers)} passed")
     return 0 if passed == len(answers) else 1

@@ -26,6 +26,18 @@ def test_a_run_for_a_card_waits_on_that_card_s_queue(script: Script) -> None:
     assert Job.objects.get().queue == "cuda.sm_90a" == preparing_queue(Target.SM90A)
 
 
+def test_a_run_for_an_ampere_card_waits_on_a_queue_of_its_own(script: Script) -> None:
+    make_run(target=Target.SM80)
+    assert Job.objects.get().queue == "cuda.sm_80" == preparing_queue(Target.SM80)
+
+
+def test_a_worker_stores_an_ampere_card(db: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    smi(tmp_path, monkeypatch, "NVIDIA A10")
+    row = cards.register_card()
+    assert row is not None
+    assert row.name == "NVIDIA A10"
+
+
 def test_a_run_for_the_host_is_prepared_by_any_cpu_worker(script: Script) -> None:
     make_run()
     assert Job.objects.get().queue == "cpu"

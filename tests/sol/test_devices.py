@@ -17,7 +17,7 @@ from sol.bounds.devices import names, specification
         ("a100", "bf16", 312), ("a100", "tf32", 156), ("a100", "f32", 19.5), ("h100", "bf16", 989.4),
         ("h100", "tf32", 494.7), ("h100", "f8", 1978.9), ("h200", "f16", 989.4), ("h100-pcie", "f16", 756),
         ("h100-nvl", "f16", 835), ("l40s", "f16", 362), ("l40s", "f32", 91.6), ("rtx-4090", "f16", 330.3),
-        ("rtx-4090", "f32", 82.6),
+        ("rtx-4090", "f32", 82.6), ("a10", "f16", 125), ("a10", "tf32", 62.5), ("a10", "f32", 31.2),
     ],
 )  # fmt: skip
 def test_dense_rates_are_the_datasheets(name: str, kind: str, teraflops: float) -> None:

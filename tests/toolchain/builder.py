@@ -12,7 +12,7 @@ from tests.toolchain.units import CountingCompiler, emission, unit
 
 def main(root: str, tally: str, seconds: str) -> None:
     compiler = CountingCompiler(Path(tally), float(seconds))
-    compilers.for_language = lambda language: compiler
+    compilers.for_language = lambda language, target: compiler
     report = build(emission(unit()), cache=Cache(Path(root)), time_limit_s=30)
     sys.stdout.write(f"{report.outcome} {report.units[0].cache_hit}\n")
 

@@ -19,7 +19,7 @@ from tests.toolchain.units import CountingCompiler, emission, unit
 
 
 def _use(monkeypatch: pytest.MonkeyPatch, compiler: Compiler | None) -> None:
-    monkeypatch.setattr(compilers, "for_language", lambda language: compiler)
+    monkeypatch.setattr(compilers, "for_language", lambda language, target: compiler)
 
 
 def test_the_second_build_is_a_cache_hit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,10 +11,13 @@ import pytest
 
 from kernels.codegen.emission import Unit
 from kernels.codegen.sm90a import emit_stage
+from kernels.targets import Target
 from kernels.toolchain import nvcc
+from kernels.toolchain.build import cache_key
 from kernels.toolchain.errors import BuildCancelled
 from kernels.toolchain.nvcc import Nvcc
 from kernels.toolchain.report import BuildOutcome
+from tests.codegen.sm80_units import linear
 from tests.codegen.sm90a_stages import ACC, F16, F32, call, cast, load, product, step, tensor, transposed
 
 UNIT = Unit("mu_map_0123456789ab", "cuda", "int answer() { return 42; }\n", (), ("y",))
@@ -56,6 +59,18 @@ def test_commands_and_logs_name_no_folder_of_this_machine(tmp_path: Path) -> Non
     assert "./u.cu(1): error: no" in result.log
     assert str(tmp_path) not in result.log + result.command
     assert result.command.startswith("nvcc -std=c++17 -O3 -DNDEBUG -gencode=arch=compute_90a,code=sm_90a")
+
+
+def test_each_card_s_target_has_flags_and_an_identity_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", f"{script(tmp_path, '').parent}{os.pathsep}/usr/bin{os.pathsep}/bin")
+    hopper, ampere = nvcc.find(), nvcc.find(Target.SM80)
+    assert hopper is not None
+    assert ampere is not None
+    assert "-gencode=arch=compute_90a,code=sm_90a" in hopper.flags
+    assert "-gencode=arch=compute_80,code=[sm_80,compute_80]" in ampere.flags
+    assert cache_key(UNIT, hopper) != cache_key(UNIT, ampere)
 
 
 def test_the_time_limit_ends_it(tmp_path: Path) -> None:
@@ -184,4 +199,20 @@ def test_a_collective_with_a_fused_chain_builds_without_warnings_or_spills(tmp_p
     assert result.outcome is BuildOutcome.BUILT, result.log
     assert result.warnings == ()
     assert [(each.kernel, each.spill_stores) for each in result.resources] == [("device_kernel", 0)]
+    assert hasattr(ctypes.CDLL(str(tmp_path / "u.so")), unit.symbol)
+
+
+@pytest.mark.nvcc
+@needs_nvcc
+@pytest.mark.timeout(600)
+def test_an_ampere_product_with_a_fused_chain_builds_without_warnings_or_spills(tmp_path: Path) -> None:
+    found = nvcc.find(Target.SM80)
+    assert found is not None
+    if found.cutlass is None or not shutil.which("g++"):
+        pytest.skip("CUTLASS's headers or a host compiler are not installed")
+    unit = linear(".tile(128, 128, 32)", " >> bias(bias) >> relu()").unit
+    result = found.compile(unit, tmp_path / "u.so", 580)
+    assert result.outcome is BuildOutcome.BUILT, result.log
+    assert result.warnings == ()
+    assert [(each.kernel, each.spill_stores) for each in result.resources] == [("Kernel2", 0)]
     assert hasattr(ctypes.CDLL(str(tmp_path / "u.so")), unit.symbol)

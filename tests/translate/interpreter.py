@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from kernels.dsl.ir import Acc, Apply, CheckedProgram, Const, Expr, Load, Stage, Value
+from tests.codegen.row_cases import REDUCTIONS, SOFTMAXES
 
 _F = torch.nn.functional
 
@@ -26,19 +27,9 @@ FUNCTIONS: dict[str, Any] = {
     "le": lambda x, y: (x <= y).float(),
     "eq": lambda x, y: (x == y).float(),
     "where": lambda c, x, y: torch.where(torch.as_tensor(c) != 0, x, y),
+    # Of a number, too: the root of -1 is how NaN is written.
+    "sqrt": lambda x: torch.as_tensor(x).sqrt(),
     "gelu_tanh": lambda x: _F.gelu(x, approximate="tanh"),
-}
-
-ROWS: dict[str, Any] = {
-    "sum": lambda x: x.sum(1),
-    "mean": lambda x: x.mean(1),
-    "max": lambda x: x.amax(1),
-    "min": lambda x: x.amin(1),
-    "prod": lambda x: x.prod(1),
-    "logsumexp": lambda x: x.logsumexp(1),
-    "sumsq": lambda x: x.square().sum(1),
-    "softmax": lambda x: x.softmax(1),
-    "log_softmax": lambda x: x.log_softmax(1),
 }
 
 
@@ -70,7 +61,8 @@ class Interpreter:
                 assert tuple(tensor.shape) == result.shape, (
                     f"{result.name}: {tuple(tensor.shape)} != {result.shape}"
                 )
-                self.storage[result.name] = tensor.contiguous()
+                laid_out = torch.empty_strided(result.shape, result.strides, dtype=tensor.dtype).copy_(tensor)
+                self.storage[result.name] = torch.as_strided(laid_out, (result.elements,), (1,))
         return [self._load(value) for value in self.program.outputs]
 
     def _load(self, value: Value) -> torch.Tensor:
@@ -81,7 +73,15 @@ class Interpreter:
             return self._torch(stage)
         if stage.op == "cast":
             return [self._load(stage.operands[0]).to(getattr(torch, stage.result.dtype.torch_name))]
+        if stage.op == "relayout":
+            return [self._load(stage.operands[0])]
+        if stage.op == "pad":
+            return [self._pad(stage)]
         acc: Any = None
+        if stage.op == "pool":
+            acc = self._pool(stage)
+        if stage.op == "conv":
+            acc = self._convolution(stage)
         if stage.op in ("reduce", "softmax", "norm"):
             acc = self._rows(stage)
         if stage.op in ("gemm", "bmm"):
@@ -90,20 +90,59 @@ class Interpreter:
             acc = self._expr(step.expr, acc)
         return [acc.float() if acc.dtype is torch.bool else acc]
 
+    def _pad(self, stage: Stage) -> torch.Tensor:
+        facts = stage.attributes
+        pairs = zip(reversed(facts["before"]), reversed(facts["after"]), strict=True)
+        x = self._load(stage.operands[0])
+        return _F.pad(x, [count for pair in pairs for count in pair], value=facts["value"])
+
+    def _pool(self, stage: Stage) -> torch.Tensor:
+        """The pool whose extents are the result's: with ``ceil_mode`` or without."""
+        facts, x = stage.attributes, self._load(stage.operands[0])
+        called = getattr(_F, f"{facts['kind']}_pool{facts['dims']}d")
+        window = {name: facts[name] for name in ("stride", "padding")}
+        window |= (
+            {"dilation": facts["dilation"]}
+            if facts["kind"] == "max"
+            else {"count_include_pad": facts["count_include_pad"]}
+        )
+        for ceil_mode in (False, True):
+            made: torch.Tensor = called(x, facts["kernel"], ceil_mode=ceil_mode, **window)
+            if tuple(made.shape[2:]) == facts["output"]:
+                return made
+        raise AssertionError(f"{stage.name}: no window of torch gives {facts['output']}")
+
+    def _convolution(self, stage: Stage) -> torch.Tensor:
+        facts = stage.attributes
+        numbers = {name: facts[name] for name in ("stride", "padding", "dilation", "groups")}
+        if facts["kind"] == "conv_transpose":
+            named = zip(*(facts[name] for name in ("input", "kernel", *list(numbers)[:3])), strict=True)
+            least = [(n - 1) * step - 2 * pad + reach * (taps - 1) + 1 for n, taps, step, pad, reach in named]
+            numbers["output_padding"] = tuple(map(operator.sub, facts["output"], least))
+        called = getattr(_F, f"{facts['kind']}{facts['dims']}d")
+        made: torch.Tensor = called(*(self._load(value) for value in stage.operands), **numbers)
+        return made
+
     def _rows(self, stage: Stage) -> torch.Tensor:
         """The work on rows, in f32 at least, in the shape and type of the stage's result."""
         facts = stage.attributes
         x, *vectors = (self._load(value) for value in stage.operands)
-        assert x.is_contiguous()
         assert len(vectors) == facts["weight"] + facts["bias"]
-        table = x.reshape(facts["rows"], facts["columns"])
-        wide = table if table.dtype is torch.float64 else table.float()
+        wide = x if x.dtype is torch.float64 else x.float()
+        kind, axes = facts["kind"], list(facts["axes"])
+        if not kind.endswith("_norm"):
+            made = {**REDUCTIONS, **SOFTMAXES}[kind](wide, axes)
+            return made.to(getattr(torch, stage.result.dtype.torch_name)).reshape(stage.result.shape)
         vectors = [vector.to(wide.dtype) for vector in vectors]
-        if facts["kind"].endswith("_norm"):
-            made = getattr(_F, facts["kind"])(wide, wide.shape[1:], *vectors, eps=facts["eps"])
+        if kind == "group_norm":
+            made = _F.group_norm(wide, facts["groups"], *vectors, eps=facts["eps"])
         else:
-            made = ROWS[facts["kind"]](wide)
-        return made.to(x.dtype).reshape(stage.result.shape)
+            mean = wide.mean(axes, keepdim=True) if kind != "rms_norm" else torch.zeros(())
+            made = (wide - mean) / ((wide - mean).square().mean(axes, keepdim=True) + facts["eps"]).sqrt()
+            shape = [extent if axis in facts["affine"] else 1 for axis, extent in enumerate(x.shape)]
+            for combine, vector in zip((operator.mul, operator.add), vectors, strict=False):
+                made = combine(made, vector.reshape(shape))
+        return made.to(x.dtype)
 
     def _expr(self, expr: Expr, acc: Any) -> Any:
         match expr:

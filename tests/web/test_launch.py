@@ -9,6 +9,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
+from django.utils.html import escape
 
 from kernels.models import Problem
 from runs.models import Job, Run
@@ -141,10 +142,30 @@ def test_a_clone_brings_settings_and_problems(as_alice: Client, alice: User, thr
     assert 'name="steering">' in source
 
 
+SEED = 'program p(x: f32[4]) -> f32[4]\n  y = map(x)  # "first" < second\n  return y\n'
+
+
+def test_a_clone_of_a_playground_run_carries_its_program(
+    as_alice: Client, alice: User, three: list[Problem], sent: list[int]
+) -> None:
+    run = gallery.run(alice, "By hand", controller="flat", attempts=1)
+    trajectory = gallery.trajectory(run, three[1])
+    trajectory.seed_program = SEED
+    trajectory.save()
+    source = html(as_alice.get(f"/runs/new/?clone={run.pk}"))
+    assert "Its program is tried first" in words(source)
+    assert escape(SEED).splitlines()[0] in source
+    for problems, seeds in ((three[1:2], {SEED}), (three[:2], {""})):
+        form = {**GOOD, "problems": [problem.pk for problem in problems], "seed_program": SEED}
+        assert as_alice.post("/runs/new/", form).status_code == 302
+        launched = Run.objects.latest("pk")
+        assert {each.seed_program for each in launched.trajectories.all()} == seeds
+
+
 def test_a_target_without_a_worker_would_wait(as_alice: Client, three: list[Problem]) -> None:
     gallery.worker("host-1", "host")
     source = html(as_alice.get("/runs/new/"))
-    assert words(source).count("no worker online: would wait") == 1 + 1  # the card's target, and the cpu queue
+    assert words(source).count("no worker online: would wait") == 2 + 1  # the cards' targets, and the cpu queue
 
 
 def test_without_problems_it_says_how_to_get_some(as_alice: Client) -> None:

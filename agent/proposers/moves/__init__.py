@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
 from agent.proposers.moves import (
+    conv_layout,
     fuse,
     host_micro,
     host_packing,
@@ -14,6 +15,9 @@ from agent.proposers.moves import (
     once,
     precision,
     rows,
+    sm80_order,
+    sm80_stages,
+    sm80_tile,
     sm90_cluster,
     sm90_order,
     sm90_schedule,
@@ -31,10 +35,14 @@ FAMILIES: tuple[Family, ...] = (
     once.moves,
     fuse.moves,
     precision.moves,
+    conv_layout.moves,
     host_tile.moves,
     host_micro.moves,
     host_packing.moves,
     host_split.moves,
+    sm80_tile.moves,
+    sm80_stages.moves,
+    sm80_order.moves,
     sm90_tile.moves,
     sm90_cluster.moves,
     sm90_schedule.moves,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -14,7 +15,7 @@ from kernels.dtypes import DType
 from kernels.targets import Policy
 
 _LOWER = {Policy.STRICT: (), Policy.TF32: ("tf32",), Policy.HALF: ("tf32", "f16", "bf16")}
-_RATE = {"f32": 1.0, "tf32": 8.0, "f16": 16.0, "bf16": 16.0}
+_RATE = {"f32": 1.0, "tf32": 8.0, "f16": 16.0, "bf16": 16.0, "tf32x3": 8 / 3, "bf16x3": 16 / 3, "bf16x6": 16 / 6}
 """Dense matrix rate of an H100 against FP32 without tensor cores (256, 2048 and 4096 FLOP a clock and SM)."""
 _HOST_RATE = 1.5
 """What half precision is given credit for on a CPU: half the bytes; whether its units help is not known here."""
@@ -22,7 +23,7 @@ _HOST_RATE = 1.5
 
 def moves(scene: Scene) -> Iterator[Move]:
     """For each product of FP32 data, each lower precision that the policy allows."""
-    for stage in scene.stages("gemm", "bmm"):
+    for stage in scene.stages("gemm", "bmm", "conv"):
         if any(value.dtype is not DType.F32 for value in stage.operands[:2]):
             continue
         now = str(stage.knobs.get("math", "f32"))
@@ -36,7 +37,7 @@ def moves(scene: Scene) -> Iterator[Move]:
 
 
 def _math(stage: Stage, now: str, lower: str, gain: float) -> Move:
-    flops = 2 * stage.result.elements * int(stage.attributes["k"])
+    flops = 2 * stage.result.elements * _depth(stage)
     return knob_move(
         stage,
         "math",
@@ -47,6 +48,14 @@ def _math(stage: Stage, now: str, lower: str, gain: float) -> Move:
         performance_risk=1.3,
         relieves="compute",
     )
+
+
+def _depth(stage: Stage) -> int:
+    """Products that are summed for one element of the result; of a convolution, those of a window inside."""
+    attributes = stage.attributes
+    if stage.op != "conv":
+        return int(attributes["k"])
+    return int(attributes["channels"] // attributes["groups"] * math.prod(attributes["kernel"]))
 
 
 def _casts(scene: Scene, stage: Stage, lower: str, gain: float) -> Move:

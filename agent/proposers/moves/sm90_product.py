@@ -12,6 +12,7 @@ from typing import Any
 
 from agent.proposers.moves.factors import Factor, compare
 from agent.proposers.moves.move import Scene
+from kernels.dsl.conv_product import as_product
 from kernels.dsl.ir import Stage
 from kernels.targets import Target
 
@@ -76,9 +77,13 @@ class Tiling:
 
 
 def on_card(scene: Scene) -> Iterator[Stage]:
-    """The products that run on tensor cores of an sm_90a card."""
-    if scene.started.target is Target.SM90A:
-        yield from (stage for stage in scene.stages("gemm", "bmm") if stage.knobs.get("math") != "f32")
+    """The products that run on tensor cores of an sm_90a card; a convolution as the product that it is there."""
+    if scene.started.target is not Target.SM90A:
+        return
+    for stage in scene.stages("gemm", "bmm", "conv"):
+        product = as_product(stage) if stage.op == "conv" else stage
+        if product is not None and stage.knobs.get("math") != "f32":
+            yield product
 
 
 def _parts(extent: int, part: int) -> int:

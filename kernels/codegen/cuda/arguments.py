@@ -24,10 +24,11 @@ class Arguments:
         self.sizes[parameter] = value
         return parameter
 
-    def signature(self) -> list[str]:
-        """The head of the ``extern "C"`` function, ready for its body."""
+    def signature(self, results: tuple[str, ...] = ("y",)) -> list[str]:
+        """The head of the ``extern "C"`` function, ready for its body; ``results`` name the pointers it writes to."""
         inputs = "".join(f"const void* {name}, " for name in self.pointers)
-        rows = [f'extern "C" int {SYMBOL}(', f"    {inputs}void* y,"]
+        outputs = ", ".join(f"void* {name}" for name in results)
+        rows = [f'extern "C" int {SYMBOL}(', f"    {inputs}{outputs},"]
         names = list(self.sizes)
         for start in range(0, len(names), 5):
             rows.append("    " + " ".join(f"int64_t {name}," for name in names[start : start + 5]))

@@ -27,3 +27,12 @@ class KnobWithoutCode(UserError):
     """A knob's value that no kernel is generated for."""
 
     template = "stage '{stage}': .{knob}({found}) is not possible on a card; it takes {legal}"
+
+
+class LinkHasNoRows(UserError):
+    """A tensor in a convolution's chain whose pixels lie apart unevenly."""
+
+    template = (
+        "stage '{stage}': a tensor of the chain does not lie as rows of pixels; copy it with relayout(t, channels_last)"
+        " first, or multiply with .math(f32)"
+    )

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Mapping
 from kernels.codegen.cuda.functions import FUNCTIONS
 from kernels.codegen.errors import FunctionWithoutCode
 from kernels.dsl.ir import Acc, Apply, ChainStep, Const, Expr, Load, Value
-from kernels.targets import Target
 
 INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
 
@@ -83,7 +82,7 @@ def _call(node: Apply, visit: Callable[[Expr], str], scalar: str, stage: str) ->
     if function is None or not 0 <= missing <= len(function.defaults):
         raise FunctionWithoutCode(
             stage=stage,
-            target=Target.SM90A,
+            target="cuda",
             function=f"{node.function}/{len(arguments)}",
             legal=", ".join(FUNCTIONS),
         )

@@ -1,7 +1,8 @@
 """CUDA text of every function of the language: one template a function, with torch's treatment of NaN and of ties.
 
 CUTLASS's own activations are not used: its ReLu and clamp turn NaN into a number, its sigmoid and tanh may be the
-fast approximations, and a candidate must fail where torch fails.
+fast approximations, and a candidate must fail where torch fails. What an epilogue often runs costs few instructions
+and stays within some units of the last place of FP32: a warp group that computes activations multiplies no tiles.
 """
 
 from __future__ import annotations
@@ -27,6 +28,25 @@ def _binary(body: str) -> CudaFunction:
     return CudaFunction(("a", "b"), body)
 
 
+HELPERS = {
+    "quotient": """\
+// a / b within two units in the last place and without a branch; 0 where b is beyond 2^126.
+template <class T> __device__ __forceinline__ T quotient(T a, T b) { return a / b; }
+template <> __device__ __forceinline__ float quotient<float>(float a, float b) { return __fdividef(a, b); }""",
+    "normal_tail": """\
+// The normal distribution beyond |x|: in FP32 by Abramowitz and Stegun 7.1.26, with an error below 1e-7.
+template <class T> __device__ __forceinline__ T normal_tail(T x) {
+  return T(0.5) * ::erfc(::fabs(x) * T(0.70710678118654752440));
+}
+template <> __device__ __forceinline__ float normal_tail<float>(float x) {
+  float z = ::fabs(x) * 0.70710678f, t = quotient(1.0f, 1.0f + 0.3275911f * z);
+  float last = 0.7107068705f + t * (-0.7265760135f + t * 0.5307027145f);
+  return t * (0.127414796f + t * (-0.142248368f + t * last)) * ::exp(-z * z);
+}""",
+}
+"""Functions that the language does not have, in the order in which they are defined."""
+_HELPER_NEEDS = {"normal_tail": ("quotient",)}
+
 _SELU_SCALE = "T(1.0507009873554804934193349852946)"
 _SELU_ALPHA = "T(1.6732632423543772848170429916717)"
 
@@ -46,7 +66,7 @@ FUNCTIONS: dict[str, CudaFunction] = {
     "sin": _unary("::sin(x)"),
     "cos": _unary("::cos(x)"),
     "tanh": _unary("::tanh(x)"),
-    "sigmoid": _unary("T(1) / (T(1) + ::exp(-x))"),
+    "sigmoid": _unary("quotient(T(1), T(1) + ::exp(-x))", "quotient"),
     "erf": _unary("::erf(x)"),
     "erfc": _unary("::erfc(x)"),
     "floor": _unary("::floor(x)"),
@@ -56,9 +76,11 @@ FUNCTIONS: dict[str, CudaFunction] = {
     "sign": _unary("T(T(0) < x) - T(x < T(0))"),
     "relu": _unary("x < T(0) ? T(0) : x"),
     "relu6": _unary("clamp(x, T(0), T(6))", "clamp"),
-    "gelu": _unary("T(0.5) * x * (T(1) + ::erf(x * T(0.70710678118654752440)))"),
-    "gelu_tanh": _unary("T(0.5) * x * (T(1) + ::tanh(T(0.79788456080286535588) * (x + T(0.044715) * x * x * x)))"),
-    "silu": _unary("x / (T(1) + ::exp(-x))"),
+    "gelu": _unary("x * (x < T(0) ? normal_tail(x) : T(1) - normal_tail(x))", "normal_tail"),
+    "gelu_tanh": _unary(
+        "quotient(x, T(1) + ::exp(T(-1.5957691216057307118) * (x + T(0.044715) * x * x * x)))", "quotient"
+    ),
+    "silu": _unary("quotient(x, T(1) + ::exp(-x))", "quotient"),
     "softplus": CudaFunction(
         ("x", "beta", "threshold"), "x * beta > threshold ? x : ::log1p(::exp(x * beta)) / beta", (1.0, 20.0)
     ),
@@ -97,7 +119,7 @@ def with_needs(names: set[str]) -> tuple[str, ...]:
     done: dict[str, None] = {}
 
     def add(name: str) -> None:
-        for other in FUNCTIONS[name].needs:
+        for other in _HELPER_NEEDS.get(name, ()) if name in HELPERS else FUNCTIONS[name].needs:
             add(other)
         done[name] = None
 
@@ -111,6 +133,9 @@ def definitions(names: set[str]) -> str:
     """A namespace ``fn`` with the functions named and what they need; "" for none."""
     rows = []
     for name in with_needs(names):
+        if name in HELPERS:
+            rows.append(HELPERS[name])
+            continue
         function = FUNCTIONS[name]
         parameters = ", ".join(f"T {p}" for p in function.parameters)
         rows.append(

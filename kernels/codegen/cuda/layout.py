@@ -12,12 +12,15 @@ from kernels.dtypes import DType
 
 TMA_BYTES = 16
 
-CUTLASS_TYPES = {DType.F32: "float", DType.F16: "cutlass::half_t", DType.BF16: "cutlass::bfloat16_t"}
+CUTLASS_TYPES = {
+    DType.F32: "float", DType.F16: "cutlass::half_t", DType.BF16: "cutlass::bfloat16_t",
+    DType.F8E4M3: "cutlass::float_e4m3_t", DType.F8E5M2: "cutlass::float_e5m2_t",
+}  # fmt: skip
 
 CUDA_TYPES = {
     DType.F64: "double", DType.F32: "float", DType.F16: "__half", DType.BF16: "__nv_bfloat16",
     DType.I64: "int64_t", DType.I32: "int32_t", DType.I16: "int16_t", DType.I8: "int8_t",
-    DType.U8: "uint8_t", DType.BOOL: "bool",
+    DType.U8: "uint8_t", DType.BOOL: "bool", DType.F8E4M3: "__nv_fp8_e4m3", DType.F8E5M2: "__nv_fp8_e5m2",
 }  # fmt: skip
 
 

@@ -1,28 +1,20 @@
-"""reduce, softmax and norm: rows of a contiguous operand, a few threads, a warp or a block each.
+"""reduce, softmax and norm where a row's elements lie in contiguous pieces: a few threads, a warp or a block a row.
 
 A row is read once and kept in registers where it fits, and read twice where it does not. Few long rows are cut over
-many blocks, which leave what they gathered in the workspace for a second launch. Numbers are computed in FP32. The
-chain's operands, weight and bias may be broadcast in any way; other reductions than over trailing extents are none of
-this target's.
+many blocks, which leave what they gathered in the workspace for a second launch. Rows that begin between vectors give
+up single elements at both ends. Numbers are computed in FP32. The chain's operands, weight and bias may be broadcast
+in any way. Rows whose elements lie apart, side by side with other rows, are ``row_lanes``' work.
 """
 
 from __future__ import annotations
 
-from kernels.codegen.cuda.arguments import Arguments
-from kernels.codegen.cuda.elementwise import Space, broadcast_strides, merge
-from kernels.codegen.cuda.expression import chain_loads, functions, number, text
-from kernels.codegen.cuda.functions import definitions
-from kernels.codegen.cuda.layout import CUDA_TYPES, describe, type_name
-from kernels.codegen.cuda.origins import Origins
-from kernels.codegen.cuda.row_schedule import schedule_rows
-from kernels.codegen.cuda.row_states import KINDS
-from kernels.codegen.cuda.writer import SYMBOL, SourceWriter
+from kernels.codegen.cuda.row_lanes import LanesEmitter
+from kernels.codegen.cuda.row_schedule import schedule_rows, space_of
+from kernels.codegen.cuda.row_text import RowText
+from kernels.codegen.cuda.writer import SYMBOL
 from kernels.codegen.emission import StageCode
-from kernels.dsl.ir import Stage, Value
+from kernels.dsl.ir import Stage
 from kernels.dsl.syntax import Assign
-from kernels.dtypes import DType
-
-_ROW_TYPES = {dtype: CUDA_TYPES[dtype] for dtype in (DType.F32, DType.F16, DType.BF16)}
 
 _JOIN_GROUP = """
 // Joins the states of a row's threads; all of them get the row's.
@@ -38,107 +30,84 @@ _JOIN_BLOCK = """
 #pragma unroll
   for (int step = 16; step > 0; step /= 2) { state.join(state.across(step)); }
 """
-_GATHER_HELD = """
+_JOIN_NUMBER = """
+__device__ __forceinline__ float {name}(float value) {{
 #pragma unroll
-  for (int i = 0; i < Held; ++i) {
-    int64_t at = thread + i * Threads;
-    if (at < vectors) { held[i] = reinterpret_cast<Vector<Element> const*>(from)[at]; }
-  }
+  for (int step = (Threads < 32 ? Threads : 32) / 2; step > 0; step /= 2) {{
+    value = {joined};
+  }}
+"""
+_JOIN_NUMBERS = """
+  __shared__ float warps[Threads / 32];
+  if (threadIdx.x % 32 == 0) {{ warps[threadIdx.x / 32] = value; }}
+  __syncthreads();
+  value = threadIdx.x % 32 < Threads / 32 ? warps[threadIdx.x % 32] : {none};
 #pragma unroll
-  for (int i = 0; i < Held; ++i) {
-    if (thread + i * Threads < vectors) { row.join(State::of(held[i])); }
-  }
+  for (int step = 16; step > 0; step /= 2) {{ value = {joined}; }}
 """
-_GATHER = """
-#pragma unroll 4
-  for (int64_t at = first + thread; at < end; at += Threads) {
-    row.join(State::of(reinterpret_cast<Vector<Element> const*>(from)[at]));
-  }
-"""
+_NUMBERS = (
+    ("most_of_all", "fmaxf(value, __shfl_xor_sync(~0u, value, step))", "-INFINITY"),
+    ("sum_of_all", "value + __shfl_xor_sync(~0u, value, step)", "0.0f"),
+)
 _PART = """
-  int64_t vectors = p.columns / Lanes, part = (vectors + p.splits - 1) / p.splits;
-  int64_t r = blockIdx.x / p.splits, first = blockIdx.x % p.splits * part;
+  int64_t part = (vectors + p.splits - 1) / p.splits, first = block / p.rows * part;
   int64_t end = first + part < vectors ? first + part : vectors;
+"""
+_EDGES = """
+  // Elements in front of the first whole vector, and with those behind the last one.
+  int head = int((Lanes - start % Lanes) % Lanes);
+  int64_t vectors = (p.columns - head) / Lanes;
+  int edges = int(p.columns - vectors * Lanes);
 """
 
 
 def emit_rows(stage: Stage, source: Assign | None) -> StageCode:
     """Code of one reduce, softmax or norm; raises the errors of ``codegen`` and ``sm90a``."""
+    if space_of(stage).adjacent:
+        return LanesEmitter(stage, source).emit()
     return _RowsEmitter(stage, source).emit()
 
 
-class _RowsEmitter:
+class _RowsEmitter(RowText):
     def __init__(self, stage: Stage, source: Assign | None) -> None:
-        self.stage = stage
-        self.origins = Origins(stage, source)
-        self.out = SourceWriter()
-        self.arguments = Arguments()
-        self.kind = KINDS[stage.attributes["kind"]]
-        self.reduces = stage.op == "reduce"
         self.schedule = schedule_rows(stage)
-        chained = chain_loads(stage.chain)
-        self.affine = stage.operands[1:]
-        self.loads = (*self.affine, *chained)
-        where = f"a {stage.op}"
-        self.element = type_name(stage.name, stage.operands[0], _ROW_TYPES, where)
-        self.result = type_name(stage.name, stage.result, _ROW_TYPES, where)
-        self.types = [type_name(stage.name, value, CUDA_TYPES, where) for value in self.loads]
-        shape = stage.result.shape
-        strides = [broadcast_strides(value, shape) for value in self.loads]
-        # A reduce has one element a row; the others have the last extent along the row.
-        self.along = [0 if self.reduces else row[-1] for row in strides]
-        lead = shape if self.reduces else shape[:-1]
-        steps = strides if self.reduces else [row[:-1] for row in strides]
-        self.space = merge((*lead, 1), tuple((*row, 0) for row in steps)) if steps else Space((1,), ())
-        self._declare_arguments()
-
-    def _declare_arguments(self) -> None:
-        arguments, attributes = self.arguments, self.stage.attributes
-        arguments.pointer("x", self.stage.operands[0].name)
-        for index, value in enumerate(self.loads):
-            arguments.pointer(f"t{index}", value.name)
-        arguments.size("rows", attributes["rows"])
-        arguments.size("columns", attributes["columns"])
-        if self.schedule.splits > 1:
-            arguments.size("splits", self.schedule.splits)
-        for axis, extent in enumerate(self.space.extents[1:], start=1):
-            arguments.size(f"extent{axis}", extent)
-        for index, strides in enumerate(self.space.strides):
-            for axis, stride in enumerate(strides):
-                if stride:
-                    arguments.size(f"t{index}_stride{axis}", stride)
-            if self.along[index] > 1:
-                arguments.size(f"t{index}_along", self.along[index])
+        super().__init__(stage, source, self.schedule.lanes, self.schedule.splits)
+        self.ragged = self.schedule.ragged
+        # From a row's start to its first whole vector.
+        self.head = "head + " if self.ragged else ""
 
     def emit(self) -> StageCode:
-        stage, out = self.stage, self.out
-        chain = "".join(f" >> {step.text}" for step in stage.chain)
-        names = ", ".join(value.name for value in stage.operands)
-        kind = stage.attributes["kind"]
-        call = f"reduce({names}, {kind})" if self.reduces else f"{kind}({names})"
-        out.line("", f"{stage.name} = {call}{chain}", self.origins.call)
-        out.lines("#include <cmath>\n#include <cstdint>\n\n#include <cuda_bf16.h>\n#include <cuda_fp16.h>\n")
-        out.line()
-        out.line(f"namespace {SYMBOL}_types {{")
-        called: set[str] = set().union(*(functions(step.expr) for step in stage.chain))
-        body = definitions(called)
-        if body:
-            out.lines(body)
-            out.line()
+        self.write_head()
         self._write_constants()
-        self._write_state()
-        if self.schedule.splits > 1:
+        self.write_types()
+        self.write_state()
+        self._write_joining()
+        if self.splits > 1:
             self._write_gathering_kernel()
         self._write_kernel()
         self._write_function()
-        splits = self.schedule.splits
-        states = stage.attributes["rows"] * splits if splits > 1 else 0
-        return StageCode(
-            unit=out.unit(stage.op, stage.name),
-            pointers=tuple(self.arguments.pointers.values()),
-            sizes=tuple(self.arguments.sizes.values()),
-            workspace_bytes=states * self.kind.state.bytes,
-        )
+        return self.code(self.stage.attributes["rows"] * self.splits if self.splits > 1 else 0)
+
+    @property
+    def exponentials(self) -> bool:
+        """Whether the threads hold a row's elements as numbers, whose exponentials are computed once."""
+        return self.schedule.held > 0 and self.kind.exponential
+
+    def _write_joining(self) -> None:
+        out, block = self.out, self.schedule.threads > 32
+        if self.exponentials:
+            out.line("// Joins a number of each of a row's threads; all of them get the row's.")
+            for name, joined, none in _NUMBERS:
+                out.lines(_JOIN_NUMBER.format(name=name, joined=joined))
+                if block:
+                    out.lines(_JOIN_NUMBERS.format(joined=joined, none=none))
+                out.lines("  return value;\n}")
+        else:
+            out.lines(_JOIN_GROUP)
+            if block:
+                out.lines(_JOIN_BLOCK)
+            out.lines("  return state;\n}")
+        out.line()
 
     def _write_constants(self) -> None:
         out, origins, schedule = self.out, self.origins, self.schedule
@@ -147,179 +116,264 @@ class _RowsEmitter:
         out.line(f"constexpr int Lanes = {schedule.lanes};", origins.note("vector"), origins.knob("vector"))
         if schedule.held:
             out.line(f"constexpr int Held = {schedule.held};", "vectors of a row in a thread's registers")
-        if self.stage.op == "norm":
-            eps = float(self.stage.attributes["eps"])
-            out.line(f"constexpr float Eps = {number(eps, 'float')};", "", self.origins.call)
-        out.line(f"using Element = {self.element};", self.stage.operands[0].name, self.origins.operand(0))
-        out.lines("""
-template <class T>
-struct alignas(sizeof(T) * Lanes < 16 ? sizeof(T) * Lanes : 16) Vector {
-  T lane[Lanes];
-};
-struct Sizes {""")
-        for name in self.arguments.sizes:
-            out.line(f"  int64_t {name};")
-        out.line("};")
-        out.line()
+        else:
+            out.line(f"constexpr int Batch = {4 if schedule.lanes > 2 else 8};", "loads of a thread under way")
 
-    def _write_state(self) -> None:
-        self.out.lines(self.kind.definitions())
-        self.out.lines(_JOIN_GROUP)
-        if self.schedule.threads > 32:
-            self.out.lines(_JOIN_BLOCK)
-        self.out.lines("  return state;\n}\n")
-        self.out.line()
+    # Gathering.
+
+    def _write_batches(self) -> None:
+        """Take in the vectors from ``first`` to ``end`` of the row at ``start``, and its edges."""
+        out, base = self.out, f"x + start + {self.head}"
+        at, one = "(at + i * Threads) * Lanes", "at * Lanes"
+        out.lines(f"""
+  int64_t at = first + thread;
+  for (; at + (Batch - 1) * Threads < end; at += Batch * Threads) {{
+    Vector<Element> in[Batch];
+#pragma unroll
+    for (int i = 0; i < Batch; ++i) {{ in[i] = load({base}column_start(p, {at})); }}""")
+        place = f"{self.head}(at + k / Lanes * Threads) * Lanes + k % Lanes"
+        out.line(f"    row.join({self.of('Batch * Lanes', 'in[k / Lanes].lane[k % Lanes]', place)});")
+        out.line("  }")
+        out.line("  for (; at < end; at += Threads) {")
+        out.line(f"    Vector<Element> in = load({base}column_start(p, {one}));")
+        out.line(f"    row.join({self.of('Lanes', 'in.lane[k]', f'{self.head}at * Lanes + k')});")
+        out.line("  }")
+
+    def _write_edges(self, condition: str = "") -> None:
+        if not self.ragged:
+            return
+        out = self.out
+        out.line(f"  for (int e = thread; {condition}e < edges; e += Threads) {{")
+        out.line("    int64_t j = e < head ? e : e + vectors * Lanes;")
+        out.line(f"    row.join({self.of('1', 'x[start + j]', 'j')});")
+        out.line("  }")
+
+    def _write_held(self) -> None:
+        out = self.out
+        out.lines(f"""
+  Vector<Element> held[Held];
+#pragma unroll
+  for (int i = 0; i < Held; ++i) {{
+    int64_t at = thread + i * Threads;
+    if (at < vectors) {{ held[i] = load(x + start + {self.head}column_start(p, at * Lanes)); }}
+  }}
+  if (thread + (Held - 1) * Threads < vectors) {{""")
+        place = f"{self.head}(thread + k / Lanes * Threads) * Lanes + k % Lanes"
+        out.line(f"    row = {self.of('Held * Lanes', 'held[k / Lanes].lane[k % Lanes]', place)};")
+        out.lines("""
+  } else {
+#pragma unroll
+    for (int i = 0; i < Held - 1; ++i) {
+      if (thread + i * Threads < vectors) {""")
+        place = f"{self.head}(thread + i * Threads) * Lanes + k"
+        out.line(f"        row.join({self.of('Lanes', 'held[i].lane[k]', place)});")
+        out.lines("      }\n    }\n  }")
+
+    def _write_exponentials(self) -> None:
+        """The row's elements, or for a softmax their exponentials, in ``held``, and its numbers."""
+        out = self.out
+        out.lines(f"""
+  float held[Held * Lanes], most = -INFINITY, sum = 0.0f;
+#pragma unroll
+  for (int i = 0; i < Held; ++i) {{
+    int64_t at = thread + i * Threads;
+    Vector<Element> in;
+    if (at < vectors) {{ in = load(x + start + {self.head}column_start(p, at * Lanes)); }}
+#pragma unroll
+    for (int k = 0; k < Lanes; ++k) {{ held[i * Lanes + k] = at < vectors ? float(in.lane[k]) : -INFINITY; }}
+  }}
+#pragma unroll
+  for (int k = 0; k < Held * Lanes; ++k) {{ most = fmaxf(most, held[k]); }}""")
+        edges = """
+  for (int e = thread; e < edges; e += Threads) {{
+    float element = float(x[start + (e < head ? e : e + vectors * Lanes)]);
+    {work}
+  }}"""
+        if self.ragged:
+            out.lines(edges.format(work="most = fmaxf(most, element);"))
+        out.line("  most = most_of_all(most);")
+        if self.ragged:
+            out.lines(edges.format(work="sum += exponential(element, most);"))
+        out.lines("#pragma unroll\n  for (int k = 0; k < Held * Lanes; ++k) {")
+        if self.stage.attributes["kind"] == "softmax":
+            out.lines("    held[k] = exponential(held[k], most);\n    sum += held[k];\n  }")
+            out.line("  float scale = 1.0f / sum_of_all(sum);")
+        else:
+            out.lines("    sum += exponential(held[k], most);\n  }\n  float total = ::log(sum_of_all(sum));")
 
     def _write_gathering_kernel(self) -> None:
         out = self.out
         out.line("__global__ void __launch_bounds__(Threads * Rows) gather(")
         out.line("    Element const* __restrict__ x, State* __restrict__ states, Sizes p) {")
-        out.lines("  int thread = threadIdx.x;")
+        out.lines("  int thread = threadIdx.x;\n  int64_t block = blockIdx.x, r = block % p.rows;")
+        out.lines("  int64_t start = row_start(p, r);")
+        out.lines(_EDGES if self.ragged else "  int64_t vectors = p.columns / Lanes;")
         out.lines(_PART)
-        out.lines("  Element const* from = x + r * p.columns;\n  State row = State::none();")
-        out.lines(_GATHER)
-        out.lines("  row = join_all(row);\n  if (thread == 0) { states[blockIdx.x] = row; }\n}\n")
+        out.line("  State row = State::none();")
+        self._write_batches()
+        self._write_edges("first == 0 && ")
+        out.lines(
+            "  row = join_all(row);\n  if (thread == 0) { states[r * p.splits + block / p.rows] = row; }\n}\n"
+        )
         out.line()
 
-    def _write_kernel(self) -> None:
-        out, split = self.out, self.schedule.splits > 1
-        tensors = "".join(f"{t} const* __restrict__ t{i}, " for i, t in enumerate(self.types))
-        out.line("__global__ void __launch_bounds__(Threads * Rows) finish(")
-        source = "State const* __restrict__ states, " if split else ""
-        out.line(f"    Element const* __restrict__ x, {source}{tensors}{self.result}* __restrict__ y, Sizes p) {{")
-        self._write_gathering()
-        out.line("  row = join_all(row);")
-        if not split:
-            out.line("  if (r >= p.rows) { return; }")
-        self._write_row_numbers()
-        if self.reduces:
-            self._write_reduced()
-        else:
-            self._write_row()
-        out.lines("}")
-        out.line(f"}}  // namespace {SYMBOL}_types")
-        out.line()
-
-    def _write_gathering(self) -> None:
-        """Declares ``thread``, ``r`` and ``from``, the vectors of the block, and ``row`` with what was gathered."""
+    def _write_gathered(self) -> None:
+        """``thread``, ``r``, ``start``, the vectors of the block, and ``row`` with what was gathered."""
         out = self.out
-        if self.schedule.splits > 1:
+        if self.splits > 1:
             out.lines("  int thread = threadIdx.x;")
-            out.lines("  int64_t r = blockIdx.x;" if self.reduces else _PART)
+            if self.reduces:
+                out.line("  int64_t r = blockIdx.x;")
+            else:
+                # The last parts were read last, and may still be in the cache.
+                out.lines("  int64_t block = int64_t(gridDim.x) - 1 - blockIdx.x, r = block % p.rows;")
+                out.line("  int64_t start = row_start(p, r);")
+                out.lines(_EDGES if self.ragged else "  int64_t vectors = p.columns / Lanes;")
+                out.lines(_PART)
             out.lines("""
   State row = State::none();
   for (int64_t s = thread; s < p.splits; s += Threads) { row.join(states[r * p.splits + s]); }""")
-            if not self.reduces:
-                out.line("  Element const* from = x + r * p.columns;", describe(self.stage.operands[0]))
             return
         out.lines("""
   int thread = threadIdx.x % Threads;
   int64_t r = blockIdx.x * int64_t(Rows) + threadIdx.x / Threads;
-  int64_t vectors = r < p.rows ? p.columns / Lanes : 0;
-  State row = State::none();""")
-        out.line("  Element const* from = x + r * p.columns;", describe(self.stage.operands[0]))
+  int64_t start = row_start(p, r);""")
+        out.lines(_EDGES if self.ragged else "  int64_t vectors = p.columns / Lanes;")
+        if self.schedule.rows > 1:
+            out.line("  if (r >= p.rows) { vectors = 0; }")
+            if self.ragged:
+                out.line("  if (r >= p.rows) { edges = 0; }")
+        if self.exponentials:
+            self._write_exponentials()
+            return
+        out.line("  State row = State::none();")
         if self.schedule.held:
-            out.lines("  Vector<Element> held[Held];")
-            out.lines(_GATHER_HELD)
+            self._write_held()
         else:
-            out.lines("  int64_t first = 0, end = vectors;")
-            out.lines(_GATHER)
+            out.line("  int64_t first = 0, end = vectors;")
+            out.line("  {")
+            self._write_batches()
+            out.line("  }")
+        self._write_edges()
 
-    def _write_row_numbers(self) -> None:
-        """The numbers of the kind, and where each operand's row begins."""
-        out, used = self.out, {axis for row in self.space.strides for axis, stride in enumerate(row) if stride}
-        for name, expression in self.kind.numbers:
+    # From a row's state to its results.
+
+    def _write_kernel(self) -> None:
+        out, split = self.out, self.splits > 1
+        out.line("__global__ void __launch_bounds__(Threads * Rows) finish(")
+        source = "State const* __restrict__ states, " if split else ""
+        out.line(f"    Element const* __restrict__ x, {source}{self.tensors()}{self.result}* __restrict__ y,")
+        out.line("    Sizes p) {")
+        self._write_gathered()
+        if not self.exponentials:
+            out.line("  row = join_all(row);")
+        if not split:
+            out.line("  if (r >= p.rows) { return; }")
+        if self.reduces:
+            out.line("  if (thread != 0) { return; }")
+        for name, expression in () if self.exponentials else self.kind.numbers:
             out.line(f"  float {name} = {expression};")
-        rest = "r"
-        for axis in range(len(self.space.extents) - 1, -1, -1):
-            if not any(other <= axis for other in used):
-                break
-            if axis in used:
-                out.line(f"  int64_t c{axis} = {rest}{f' % p.extent{axis}' if axis else ''};")
-            if any(other < axis for other in used):
-                out.line(f"  int64_t above{axis} = {rest} / p.extent{axis};")
-                rest = f"above{axis}"
+        self.write_row_places()
         for index, value in enumerate(self.loads):
-            steps = enumerate(self.space.strides[index])
-            place = " + ".join(f"c{axis} * p.t{index}_stride{axis}" for axis, stride in steps if stride) or "0"
-            out.line(f"  int64_t row{index} = {place};", describe(value))
+            if not self.flat(index) and self.space.constant(index):
+                out.line(f"  float v{index} = float(t{index}[row_t{index}]);", f"{value.name}, one for the row")
+        if self.reduces:
+            self._write_reduced()
+        else:
+            self._write_row()
+            self._write_row_edges()
+        out.lines("}")
+        out.line(f"}}  // namespace {SYMBOL}_types")
+        out.line()
 
     def _write_reduced(self) -> None:
-        out = self.out
-        out.line("  if (thread != 0) { return; }")
-        for index, value in enumerate(self.loads):
-            out.line(f"  float v{index} = float(t{index}[row{index}]);", value.name)
-        out.line(f"  float acc = {self.kind.element};", f"{self.stage.attributes['kind']}", self.origins.call)
-        self._write_chain("  ")
-        out.line(f"  y[r] = {self.result}(acc);", self.stage.result.name)
+        place = "r" if self.dense_result else "row_y"
+        if self.kind.state.places:
+            self.out.line(f"  y[{place}] = {self.kind.element};", self.stage.result.name, self.origins.call)
+            return
+        self.write_kind("  ")
+        self.out.line(f"  y[{place}] = {self.result}(acc);", self.stage.result.name)
 
     def _write_row(self) -> None:
         out = self.out
         if self.schedule.held:
             out.lines("""
 #pragma unroll
-  for (int k = 0; k < Held; ++k) {
-    int64_t at = thread + k * Threads;
-    if (at >= vectors) { break; }
-    Vector<Element> const& in = held[k];""")
+  for (int i = 0; i < Held; ++i) {
+    int64_t at = thread + i * Threads;
+    if (at >= vectors) { break; }""")
+            if not self.exponentials:
+                out.line("    Vector<Element> const& in = held[i];")
+            out.line(f"    int64_t column = {self.head}column_start(p, at * Lanes);")
         else:
             out.lines("""
-#pragma unroll 2
-  for (int64_t at = first + thread; at < end; at += Threads) {
-    Vector<Element> in = reinterpret_cast<Vector<Element> const*>(from)[at];""")
+#pragma unroll 4
+  for (int64_t at = first + thread; at < end; at += Threads) {""")
+            out.line(f"    int64_t column = {self.head}column_start(p, at * Lanes);")
+            out.line("    Vector<Element> in = load(x + start + column);")
+        self.write_column_places(f"{self.head}at * Lanes", "    ")
+        for index in range(len(self.loads)):
+            self._write_vector(index)
+        out.lines(f"    Vector<{self.result}> result;\n#pragma unroll\n    for (int k = 0; k < Lanes; ++k) {{")
+        made = self.exponentials and self.stage.attributes["kind"] == "softmax"
+        element = "held[i * Lanes + k]" if self.exponentials else "float(in.lane[k])"
+        out.line(f"      float x = {element};", "its exponential" if made else "")
         for index, value in enumerate(self.loads):
-            if self._vectorised(index, value):
-                t = self.types[index]
-                out.line(
-                    f"    auto in{index} = *reinterpret_cast<Vector<{t}> const*>(t{index} + row{index} + at * Lanes);"
-                )
-            elif not self.along[index]:
-                out.line(f"    float in{index} = float(t{index}[row{index}]);", "the same along the row")
-        out.lines(f"    Vector<{self.result}> result;\n#pragma unroll\n    for (int i = 0; i < Lanes; ++i) {{")
-        self._write_element()
-        out.lines("    }")
-        whole = f"reinterpret_cast<Vector<{self.result}>*>(y + r * p.columns)[at] = result;"
-        out.line(f"    {whole}", self.stage.result.name)
-        out.lines("  }")
+            if self.flat(index) or not self.space.constant(index):
+                out.line(f"      float v{index} = float({self._lane(index)});", value.name)
+        self.write_kind("      ", "x * scale" if made else self.kind.element)
+        out.line(f"      result.lane[k] = {self.result}(acc);")
+        out.line("    }")
+        out.line("    store(y + start + column, result);", self.stage.result.name)
+        out.line("  }")
 
-    def _vectorised(self, index: int, value: Value) -> bool:
-        places = (value.offset, *self.space.strides[index])
-        return self.along[index] == 1 and not any(place % self.schedule.lanes for place in places)
+    def _vectorised(self, index: int) -> bool:
+        if self.flat(index):
+            return self.loads[index].offset % self.lanes == 0
+        moving = self.space.reduced[-1] if self.space.reduced else None
+        return not self.ragged and self.aligned(index, moving)
 
-    def _write_element(self) -> None:
+    def _write_vector(self, index: int) -> None:
+        if not self._vectorised(index):
+            return
+        place = "start + column" if self.flat(index) else f"row_t{index} + moved_t{index}"
+        self.out.line(
+            f"    Vector<{self.types[index]}> in{index} = load(t{index} + {place});", self.loads[index].name
+        )
+
+    def _lane(self, index: int) -> str:
+        if self._vectorised(index):
+            return f"in{index}.lane[k]"
+        if self.flat(index):
+            return f"t{index}[start + column + k]"
+        return f"t{index}[row_t{index} + moved_t{index}{self._step(index, 'k')}]"
+
+    def _step(self, index: int, lane: str) -> str:
+        """How far ``lane`` elements further along the innermost piece lie."""
+        step = self.space.reduced[-1].steps[index] if self.space.reduced else 0
+        last = len(self.space.reduced) - 1
+        return "" if not step else f" + {lane}" if step == 1 else f" + {lane} * p.t{index}_along{last}"
+
+    def _write_row_edges(self) -> None:
+        if not self.ragged:
+            return
         out = self.out
-        out.line("      float x = float(in.lane[i]);")
+        first = "first == 0 && " if self.splits > 1 else ""
+        out.line(f"  for (int e = thread; {first}e < edges; e += Threads) {{")
+        out.line("    int64_t j = e < head ? e : e + vectors * Lanes;")
+        out.lines("    float element = float(x[start + j]);\n    float x = element;")
         for index, value in enumerate(self.loads):
-            if self._vectorised(index, value):
-                lane = f"in{index}.lane[i]"
-            elif self.along[index]:
-                along = f" * p.t{index}_along" if self.along[index] > 1 else ""
-                lane = f"t{index}[row{index} + (at * Lanes + i){along}]"
-            else:
-                lane = f"in{index}"
-            out.line(f"      float v{index} = float({lane});", value.name)
-        out.line(f"      float acc = {self.kind.element};", self.stage.attributes["kind"], self.origins.call)
-        for index, operation in zip(range(len(self.affine)), "*+", strict=False):
-            mu = self.origins.operand(index + 1)
-            out.line(f"      acc = acc {operation} v{index};", ("weight", "bias")[index], mu)
-        self._write_chain("      ")
-        out.line(f"      result.lane[i] = {self.result}(acc);")
-
-    def _write_chain(self, indent: str) -> None:
-        names = {value.name: f"v{index}" for index, value in enumerate(self.loads)}
-        for step in self.stage.chain:
-            expression = text(step.expr, names, "float", self.stage.name)
-            self.out.line(f"{indent}acc = {expression};", f">> {step.text}", step.span.line)
+            if self.flat(index):
+                out.line(f"    float v{index} = float(t{index}[start + j]);", value.name)
+            elif not self.space.constant(index):
+                out.line(f"    float v{index} = float(t{index}[row_t{index}{self._step(index, 'j')}]);", value.name)
+        self.write_kind("    ")
+        out.line(f"    y[start + j] = {self.result}(acc);")
+        out.line("  }")
 
     def _write_function(self) -> None:
-        out, split = self.out, self.schedule.splits > 1
-        out.line("", "Returns 0, 2 where rows are too many for a grid, or 3 where a launch failed.")
-        for index, row in enumerate(self.arguments.signature()):
-            note = self.arguments.values_note(self.stage.result.name) if index == 1 else ""
-            out.line(row, note, self.origins.call if index == 1 else None)
-        out.line(f"  using namespace {SYMBOL}_types;")
-        out.line(f"  Sizes p{{{', '.join(self.arguments.sizes)}}};")
-        tensors = "".join(f"static_cast<{t} const*>(t{i}), " for i, t in enumerate(self.types))
+        out, split = self.out, self.splits > 1
+        self.write_signature()
         blocks = "rows * splits" if split else "(rows + Rows - 1) / Rows"
         out.lines(f"  int64_t blocks = {blocks};\n  if (blocks > 2147483647) {{ return 2; }}")
         out.lines("  unsigned grid = unsigned(blocks);\n  cudaStream_t on = static_cast<cudaStream_t>(stream);")
@@ -332,5 +386,6 @@ struct Sizes {""")
             if self.reduces:
                 out.line("  grid = unsigned(rows);")
         out.lines("  constexpr int Block = Threads * Rows;\n  finish<<<grid, Block, 0, on>>>(")
-        out.line(f"      static_cast<Element const*>(x), {source}{tensors}static_cast<{self.result}*>(y), p);")
+        given = self.given_tensors()
+        out.line(f"      static_cast<Element const*>(x), {source}{given}static_cast<{self.result}*>(y), p);")
         out.lines("  static_cast<void>(workspace);\n  return cudaGetLastError() == cudaSuccess ? 0 : 3;\n}")

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from kernels.codegen.cuda.arguments import Arguments
 from kernels.codegen.cuda.errors import KnobWithoutCode
-from kernels.codegen.cuda.expression import chain_loads, functions, text
-from kernels.codegen.cuda.functions import definitions
+from kernels.codegen.cuda.expression import chain_loads, text
+from kernels.codegen.cuda.frame import LAUNCHED, write_entry, write_functions, write_head, write_sizes
 from kernels.codegen.cuda.layout import CUDA_TYPES, type_name
 from kernels.codegen.cuda.origins import Origins
-from kernels.codegen.cuda.writer import SYMBOL, SourceWriter
+from kernels.codegen.cuda.writer import SourceWriter
 from kernels.codegen.emission import StageCode
 from kernels.dsl.ir import Stage
 from kernels.dsl.syntax import Assign
@@ -108,26 +108,13 @@ class _SimtEmitter:
         stage, out = self.stage, self.out
         chain = "".join(f" >> {step.text}" for step in stage.chain)
         names = ", ".join(value.name for value in stage.operands[:2])
-        out.line("", f"{stage.name} = {stage.op}({names}){chain}, full FP32", self.origins.call)
-        out.lines("#include <cmath>\n#include <cstdint>\n\n#include <cuda_bf16.h>\n#include <cuda_fp16.h>\n")
-        out.line()
-        out.line(f"namespace {SYMBOL}_types {{")
+        write_head(out, f"{stage.name} = {stage.op}({names}){chain}, full FP32", self.origins)
         rows, columns, depth = self._tile()
         note, mu = self.origins.note("tile"), self.origins.knob("tile")
         out.line(f"constexpr int Rows = {rows}, Columns = {columns}, Depth = {depth};", note, mu)
         out.lines(_CONSTANTS)
-        called: set[str] = set()
-        for step in stage.chain:
-            called |= functions(step.expr)
-        body = definitions(called)
-        if body:
-            out.lines(body)
-            out.line()
-        out.line("struct Sizes {")
-        for name in self.arguments.sizes:
-            out.line(f"  int64_t {name};")
-        out.line("};")
-        out.line()
+        write_functions(out, stage.chain)
+        write_sizes(out, self.arguments)
         self._write_kernel()
         self._write_function()
         return StageCode(
@@ -179,20 +166,13 @@ class _SimtEmitter:
             self.origins.knob("out"),
         )
         out.lines("    }\n  }\n}")
-        out.line(f"}}  // namespace {SYMBOL}_types")
-        out.line()
 
     def _write_function(self) -> None:
         out = self.out
-        out.line("", "Returns 0, or 3 where the launch failed.")
-        for index, row in enumerate(self.arguments.signature()):
-            note = self.arguments.values_note(self.stage.result.name) if index == 1 else ""
-            out.line(row, note, self.origins.call if index == 1 else None)
-        out.line(f"  using namespace {SYMBOL}_types;")
-        out.line(f"  Sizes p{{{', '.join(self.arguments.sizes)}}};")
+        write_entry(out, self.arguments, self.origins, self.stage.result.name)
         out.lines(_LAUNCH)
         tensors = "".join(f", static_cast<{t} const*>(t{i})" for i, t in enumerate(self.types))
         out.line("    product<<<grid, Threads, 0, static_cast<cudaStream_t>(stream)>>>(")
         out.line(f"        static_cast<float const*>(a), static_cast<float const*>(b){tensors},")
         out.line(f"        static_cast<{self.result_type}*>(y), p, first);")
-        out.lines("  }\n  static_cast<void>(workspace);\n  return cudaGetLastError() == cudaSuccess ? 0 : 3;\n}")
+        out.lines(f"  }}\n{LAUNCHED}")

@@ -11,8 +11,12 @@ from pathlib import Path
 
 from kernels.codegen.emission import StageCode
 from kernels.codegen.errors import EmptyTensor, OperationWithoutCode
+from kernels.codegen.host.conv import emit_conv
 from kernels.codegen.host.gemm import emit_gemm
+from kernels.codegen.host.grouped import emit_grouped
 from kernels.codegen.host.map import emit_map
+from kernels.codegen.host.pad import emit_pad
+from kernels.codegen.host.pool import emit_pool
 from kernels.codegen.host.rows import emit_rows
 from kernels.dsl.ir import Stage
 from kernels.dsl.syntax import Assign
@@ -23,8 +27,13 @@ INCLUDE = Path(__file__).resolve().parent / "include"
 _EMITTERS = {
     "gemm": emit_gemm,
     "bmm": emit_gemm,
+    "grouped_gemm": emit_grouped,
+    "conv": emit_conv,
     "map": emit_map,
     "cast": emit_map,
+    "relayout": emit_map,
+    "pad": emit_pad,
+    "pool": emit_pool,
     "reduce": emit_rows,
     "softmax": emit_rows,
     "norm": emit_rows,

@@ -26,13 +26,13 @@ def emit_gemm(stage: Stage, source: Assign | None) -> StageCode:
     text = Source()
     text.add(remark=f"{stage.name} = {stage.op}{_shape_remark(stage)}", mu=places.line)
     text.extend(['#include "mu/gemm.h"', "", "namespace {", ""])
-    _config(text, stage, places, compute)
-    _epilogue(text, stage, operands, compute)
+    write_config(text, stage, places, compute, effective_strides(stage.operands[1])[-1] == 1)
+    write_epilogue(text, stage, operands, compute)
     text.extend(["}  // namespace", ""])
     _entry(text, stage, operands, signature)
     unit = text.finish(stage.op, "c++", stage.name)
     pointers = tuple(value.name for value in (*stage.operands[:2], *operands.pointers))
-    return StageCode(unit, pointers, signature.values, _workspace(stage, compute))
+    return StageCode(unit, pointers, signature.values, gemm_workspace(stage, compute))
 
 
 def _shape_remark(stage: Stage) -> str:
@@ -40,7 +40,8 @@ def _shape_remark(stage: Stage) -> str:
     return f"({a.name}{list(a.shape)}, {b.name}{list(b.shape)}) -> {stage.result.dtype}{list(stage.result.shape)}"
 
 
-def _config(text: Source, stage: Stage, places: Places, compute: str) -> None:
+def write_config(text: Source, stage: Stage, places: Places, compute: str, b_unit: bool) -> None:
+    """The Config of ``mu::Gemm``; ``b_unit`` says whether the columns of b lie side by side."""
     a, b = stage.operands[:2]
     knobs = stage.knobs
     tile_m, tile_n, tile_k = knobs["tile"]
@@ -60,7 +61,7 @@ def _config(text: Source, stage: Stage, places: Places, compute: str) -> None:
     text.add(line, mu=places.knob("micro"), remark=places.remark("micro"))
     line = f"  static constexpr bool pack_a = {_bool(packed >= 3)}, pack_b = {_bool(packed >= 2)};"
     text.add(line, mu=places.knob("stages"), remark=places.remark("stages"))
-    text.add(f"  static constexpr bool b_unit = {_bool(effective_strides(b)[-1] == 1)};", mu=places.operand(1))
+    text.add(f"  static constexpr bool b_unit = {_bool(b_unit)};", mu=places.operand(1))
     text.add(
         f"  static constexpr int split = {knobs['split']};", mu=places.knob("split"), remark=places.remark("split")
     )
@@ -71,7 +72,8 @@ def _bool(value: bool) -> str:
     return "true" if value else "false"
 
 
-def _epilogue(text: Source, stage: Stage, operands: Operands, compute: str) -> None:
+def write_epilogue(text: Source, stage: Stage, operands: Operands, compute: str) -> None:
+    """The chain as the Epilogue of ``mu::Gemm``."""
     text.extend(["struct Epilogue {", f"  using C = {compute};", "  using V = mu::vec<C>;"])
     declare_members(text, operands)
     text.add()
@@ -115,7 +117,8 @@ def _entry(text: Source, stage: Stage, operands: Operands, signature: Signature)
     text.add("}")
 
 
-def _workspace(stage: Stage, compute: str) -> int:
+def gemm_workspace(stage: Stage, compute: str) -> int:
+    """Bytes of scratch memory of one gemm or bmm."""
     knobs, attributes = stage.knobs, stage.attributes
     result = {"float": "f32", "double": "f64"}[compute]
     tile_m, tile_n, tile_k = knobs["tile"]

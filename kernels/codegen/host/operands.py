@@ -15,13 +15,17 @@ from kernels.dsl.ir import Stage, Value
 
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """A tensor of a chain. ``strides`` has one stride an index of ``axes``; extents of one count as broadcast."""
+    """A tensor of a chain. ``strides`` has one stride an index of ``axes``; extents of one count as broadcast.
+
+    ``turned`` is the axis of the tile in which the body finds its part of a turned operand (``mu/turn.h``).
+    """
 
     name: str
     value: Value
     type: str
     axes: tuple[str, ...]
     strides: tuple[int, ...]
+    turned: int | None = None
 
     @property
     def members(self) -> tuple[tuple[str, int], ...]:
@@ -33,6 +37,15 @@ class Operand:
             if stride != 0 and not (position == last and stride == 1)
         )
 
+    def place(self) -> str:
+        """The C++ expression of the address of the element at the current index."""
+        parts = [
+            axis if stride == 1 and position == len(self.axes) - 1 else f"{axis} * {self.name}_{_suffix(axis)}"
+            for position, (axis, stride) in enumerate(zip(self.axes, self.strides, strict=True))
+            if stride
+        ]
+        return " + ".join([self.name, *parts])
+
     def read(self) -> str:
         """The C++ expression of the vector at the current index."""
         outer = "".join(
@@ -41,6 +54,9 @@ class Operand:
             if stride
         )
         last, stride = self.axes[-1], self.strides[-1]
+        if self.turned is not None:
+            row = f"({self.axes[self.turned]} - tiles.row) * mu::tile_side"
+            return f"mu::load<C>(tiles.{self.name} + {row} + {last} - tiles.column, extent)"
         if stride == 0:
             return f"mu::splat(mu::element<C>({self.name}{outer}))"
         if stride == 1:

@@ -1,21 +1,22 @@
-"""reduce, softmax and norm on the host: a Config, a statistic and a Body for the loops of ``mu/rows.h``.
+"""reduce, softmax and norm on the host: a Config, a statistic and a Body for ``mu/rows.h`` or ``mu/row_lanes.h``.
 
-A norm's weight and bias are links like any other, put before the chain's own. The chain of a reduction sees one result
-at a time, that of the others vectors along the row.
+The first goes over rows whose elements lie in pieces, the second over rows that lie side by side. A norm's weight and
+bias are links like any other, put before the chain's own. The chain of a reduction sees one result at a time.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from kernels.codegen.emission import StageCode
 from kernels.codegen.errors import ElementTypeWithoutCode
 from kernels.codegen.host.expressions import cpp_expression, without_parentheses
-from kernels.codegen.host.map import merge_extents
-from kernels.codegen.host.operands import Operands, collect, declare_members, effective_strides, initialisers
+from kernels.codegen.host.operands import Operands, collect, declare_members, initialisers
 from kernels.codegen.host.places import Places
 from kernels.codegen.host.signature import Signature
 from kernels.codegen.host.types import cpp_type, loads
+from kernels.codegen.row_space import Group, affine_steps, result_steps, row_space
 from kernels.codegen.source import SYMBOL, Source
 from kernels.dsl.ir import Acc, Apply, ChainStep, Load, Stage, Value
 from kernels.dsl.syntax import Assign
@@ -24,13 +25,28 @@ from kernels.dtypes import DType
 _DTYPES = (DType.F64, DType.F32, DType.F16, DType.BF16)
 
 _STATISTICS = {
-    "sum": "Sum", "mean": "Mean", "max": "Max", "min": "Min", "prod": "Prod", "sumsq": "SumSq",
-    "logsumexp": "LogSumExp", "softmax": "Softmax", "log_softmax": "LogSoftmax",
-    "layer_norm": "LayerNorm", "rms_norm": "RmsNorm",
+    "sum": "Sum", "mean": "Mean", "max": "Max", "min": "Min", "prod": "Prod", "sumsq": "SumSq", "norm1": "Norm1",
+    "norm2": "Norm2", "var": "Var", "std": "Std", "argmax": "ArgMax", "argmin": "ArgMin", "logsumexp": "LogSumExp",
+    "softmax": "Softmax", "log_softmax": "LogSoftmax", "rms_norm": "RmsNorm",
+    **dict.fromkeys(("layer_norm", "group_norm", "instance_norm", "batch_norm"), "LayerNorm"),
 }  # fmt: skip
-"""The statistics of ``mu/statistics.h`` by the stage's kind."""
+"""The statistics of ``mu/statistics.h`` by the stage's kind; those of ``mu/lane_statistics.h`` begin with Lane."""
 
 _AFFINE = {"weight": "mul", "bias": "add"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """The stage's groups of dimensions, each at least one; ``adjacent`` as in ``RowSpace``; the operands' strides.
+
+    ``strides`` are over the index that the chain sees: of a row alone in a reduction, else with the element's behind it
+    (in front of it where rows are adjacent). The last step of every group is the result's, in a reduction.
+    """
+
+    kept: tuple[Group, ...]
+    reduced: tuple[Group, ...]
+    adjacent: bool
+    strides: dict[Value, tuple[int, ...]]
 
 
 def emit_rows(stage: Stage, source: Assign | None) -> StageCode:
@@ -41,70 +57,80 @@ def emit_rows(stage: Stage, source: Assign | None) -> StageCode:
             stage=stage.name, target="host", dtype=x.dtype, role=x.name, legal=", ".join(_DTYPES)
         )
     places = Places(stage, source)
-    stage = _with_affine_links(stage, places)
-    outer, strides = _outer_extents(stage)
-    rank = len(outer) + (stage.op != "reduce")
-    operands = collect(stage, tuple(f"at[{axis}]" for axis in range(rank)), strides)
-    names = ("rows",) if len(outer) == 1 else tuple(f"n{axis}" for axis in range(len(outer)))
-    sizes = [*zip(names, outer, strict=True), ("columns", stage.attributes["columns"])]
+    stage, steps = _with_affine_links(stage, places)
+    rows = _rows(stage, steps)
+    rank = len(rows.kept) + (0 if stage.op == "reduce" else len(rows.reduced))
+    operands = collect(stage, tuple(f"at[{axis}]" for axis in range(rank)), rows.strides)
+    sizes = [*_sizes("kept", rows.kept, stage.op == "reduce"), *_sizes("reduced", rows.reduced, False)]
     sizes += [*operands.members, ("threads", stage.knobs["threads"])]
     signature = Signature(("x", *(item.name for item in operands.items)), tuple(sizes))
     text = Source()
     shape = f"{stage.result.dtype}{list(stage.result.shape)}"
-    work = f"{stage.attributes['kind']}({x.name}{list(x.shape)})"
+    axes = ", ".join(map(str, stage.attributes["axes"]))
+    work = f"{stage.attributes['kind']}({x.name}{list(x.shape)}) along ({axes})"
     text.add(remark=f"{stage.name} = {work} -> {shape}", mu=places.line)
-    text.extend(['#include "mu/rows.h"', "", "namespace {", ""])
-    _config(text, stage, places, len(outer), rank)
+    header = "row_lanes" if rows.adjacent else "rows"
+    text.extend([f'#include "mu/{header}.h"', "", "namespace {", ""])
+    _config(text, stage, places, rows, rank)
     _body(text, stage, operands, rank)
     text.extend(["}  // namespace", ""])
-    _entry(text, operands, signature, names)
+    _entry(text, stage, operands, signature, rows)
     unit = text.finish(stage.op, "c++", stage.name)
     pointers = (x.name, *(value.name for value in operands.pointers))
     return StageCode(unit, pointers, signature.values, 0)
 
 
-def _with_affine_links(stage: Stage, places: Places) -> Stage:
-    """The stage with a norm's weight and bias as the chain's first links."""
+def _with_affine_links(stage: Stage, places: Places) -> tuple[Stage, dict[Value, tuple[int, ...]]]:
+    """The stage with a norm's weight and bias as the chain's first links; the strides over x of all that it loads."""
     present = [role for role in _AFFINE if stage.attributes[role]]
-    links = []
+    links, steps = [], {}
     for position, role in enumerate(present, 1):
         operand = stage.operands[position]
-        expr = Apply(_AFFINE[role], (Acc(), Load(_along_rows(operand, stage.result.shape))))
+        strides = affine_steps(stage, operand)
+        # At the result's rank, so that it is not taken for an operand of the chain that has the same name.
+        shown = replace(operand, shape=stage.result.shape, strides=strides)
         span = replace(stage.span, line=places.operand(position))
-        links.append(ChainStep(f"{role} {operand.name}", expr, span))
-    return replace(stage, chain=(*links, *stage.chain))
+        links.append(ChainStep(f"{role} {operand.name}", Apply(_AFFINE[role], (Acc(), Load(shown))), span))
+        steps[shown] = strides
+    for step in stage.chain:
+        for load in loads(step.expr):
+            steps[load.value] = result_steps(stage, load.value)
+    return replace(stage, chain=(*links, *stage.chain)), steps
 
 
-def _along_rows(vector: Value, shape: tuple[int, ...]) -> Value:
-    """A vector of the last extent at the rank of ``shape``."""
-    return replace(vector, shape=shape, strides=(*[0] * (len(shape) - 1), vector.strides[-1]))
+def _rows(stage: Stage, steps: dict[Value, tuple[int, ...]]) -> _Rows:
+    reduces = stage.op == "reduce"
+    space = row_space(
+        stage, [*steps.values(), result_steps(stage, stage.result) if reduces else stage.result.strides]
+    )
+    nothing = Group(1, 1, (0,) * (len(steps) + 1))
+    kept, reduced = space.kept or (nothing,), space.reduced or (nothing,)
+    order = (*kept, *(() if reduces else reduced))
+    if space.adjacent and not reduces:
+        order = (*reduced, *kept)
+    strides = {value: tuple(group.steps[index] for group in order) for index, value in enumerate(steps)}
+    return _Rows(kept, reduced, space.adjacent, strides)
 
 
-def _outer_extents(stage: Stage) -> tuple[tuple[int, ...], dict[Value, tuple[int, ...]]]:
-    """The extents whose product is the rows, merged where the chain allows, and its operands' strides.
-
-    The strides are those over the index of a result: the column's comes last, except in a reduction.
-    """
-    values = {load.value: effective_strides(load.value) for step in stage.chain for load in loads(step.expr)}
-    if stage.op == "reduce":
-        return merge_extents(stage.result.shape, values)
-    outer = {value: strides[:-1] for value, strides in values.items()}
-    extents, merged = merge_extents(stage.result.shape[:-1], outer)
-    return extents, {value: (*merged[value], strides[-1]) for value, strides in values.items()}
+def _sizes(prefix: str, groups: Sequence[Group], result: bool) -> list[tuple[str, int]]:
+    """The run-time sizes of some groups: extents, x's steps, and the result's of a reduction."""
+    sizes = [(f"{prefix}{axis}", group.extent) for axis, group in enumerate(groups)]
+    sizes += [(f"{prefix}{axis}_step", group.step) for axis, group in enumerate(groups)]
+    return sizes + [(f"result{axis}_step", group.steps[-1]) for axis, group in enumerate(groups) if result]
 
 
 def _compute(stage: Stage) -> str:
     return "double" if stage.operands[0].dtype is DType.F64 else "float"
 
 
-def _config(text: Source, stage: Stage, places: Places, outer: int, rank: int) -> None:
+def _config(text: Source, stage: Stage, places: Places, rows: _Rows, rank: int) -> None:
     x = stage.operands[0]
     wanted = stage.knobs["vector"]
     text.add("struct Config {")
     text.add(f"  using X = {cpp_type(x.dtype, stage, x.name)};", mu=places.operand(0), remark=x.name)
     text.add(f"  using Out = {cpp_type(stage.result.dtype, stage, stage.name)};", mu=places.line)
     text.add(f"  using Compute = {_compute(stage)};", mu=places.line)
-    text.add(f"  static constexpr int outer = {outer}, rank = {rank};")
+    text.add(f"  static constexpr int kept = {len(rows.kept)}, reduced = {len(rows.reduced)}, rank = {rank};")
     # The knob counts elements; the loops take whole registers.
     vectors = f"({wanted} + mu::lanes<Compute> - 1) / mu::lanes<Compute>" if wanted else "4"
     line = f"  static constexpr int vectors = {vectors};"
@@ -112,8 +138,10 @@ def _config(text: Source, stage: Stage, places: Places, outer: int, rank: int) -
     if stage.op == "norm":
         text.add(f"  static constexpr double eps = {float(stage.attributes['eps'])!r};", mu=places.line)
     text.extend(["};", ""])
-    text.add(f"using Statistic = mu::{_STATISTICS[stage.attributes['kind']]}<Config>;", mu=places.line)
-    text.add()
+    statistic = _STATISTICS[stage.attributes["kind"]]
+    if not rows.adjacent:
+        text.add(f"using Statistic = mu::{statistic}<Config>;", mu=places.line)
+        text.add()
 
 
 def _body(text: Source, stage: Stage, operands: Operands, rank: int) -> None:
@@ -129,10 +157,19 @@ def _body(text: Source, stage: Stage, operands: Operands, rank: int) -> None:
     text.extend(["    return acc;", "  }", "};", ""])
 
 
-def _entry(text: Source, operands: Operands, signature: Signature, outer: tuple[str, ...]) -> None:
+def _entry(text: Source, stage: Stage, operands: Operands, signature: Signature, rows: _Rows) -> None:
     signature.declare(text, SYMBOL)
-    text.add(f"  const int64_t extents[Config::outer] = {{{', '.join(outer)}}};")
+
+    def listed(prefix: str, groups: Sequence[Group], suffix: str = "") -> str:
+        return f"{{{', '.join(f'{prefix}{axis}{suffix}' for axis in range(len(groups)))}}}"
+
+    result = listed("result", rows.kept, "_step") if stage.op == "reduce" else "{}"
+    text.add("  const mu::RowSpace<Config> space{")
+    text.add(f"      {listed('kept', rows.kept)}, {listed('kept', rows.kept, '_step')}, {result},")
+    text.add(f"      {listed('reduced', rows.reduced)}, {listed('reduced', rows.reduced, '_step')}}};")
     text.add(f"  const Body body{{{', '.join(initialisers(operands))}}};")
-    text.add("  mu::Rows<Config, Statistic, Body> rows_of(extents, columns, x, out, body);")
+    statistic = f"mu::Lane{_STATISTICS[stage.attributes['kind']]}" if rows.adjacent else "Statistic"
+    loops = "RowLanes" if rows.adjacent else "Rows"
+    text.add(f"  mu::{loops}<Config, {statistic}, Body> rows_of(space, x, out, body);")
     text.add("  return rows_of.run(threads);")
     text.add("}")

@@ -1,4 +1,4 @@
-"""The C function of a unit: input pointers, one result pointer, sizes, workspace, stream."""
+"""The C function of a unit: input pointers, result pointers (mostly one), sizes, workspace, stream."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ _WIDTH = 110
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """Names of the input pointers, and names and values of the sizes."""
+    """Names of the input pointers, names and values of the sizes, and names of the result pointers."""
 
     pointers: tuple[str, ...]
     sizes: tuple[tuple[str, int], ...]
+    results: tuple[str, ...] = ("out",)
 
     @property
     def values(self) -> tuple[int, ...]:
@@ -24,7 +25,7 @@ class Signature:
     def declare(self, text: Source, symbol: str) -> None:
         """Append the function's head, up to its opening brace."""
         parameters = [f"const void* {name}" for name in self.pointers]
-        parameters.append("void* out")
+        parameters += [f"void* {name}" for name in self.results]
         parameters += [f"int64_t {name}" for name, _ in self.sizes]
         parameters += ["[[maybe_unused]] void* workspace", "[[maybe_unused]] void* stream"]
         line = f'extern "C" int {symbol}('

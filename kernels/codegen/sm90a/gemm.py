@@ -1,8 +1,9 @@
 """gemm and bmm on the tensor cores: a CUTLASS 3.x collective with the chain as its epilogue visitor tree.
 
-What it does not do: choose knobs (the checker has filled them), pad, or copy operands that TMA cannot read; those are
-refused by name. FP32 data multiplied as f16 or bf16 is narrowed into the workspace first, in the same launch. Layouts
-that CUTLASS multiplies only the other way round are handed to it transposed: see ``orientation``.
+What it does not do: choose knobs (the checker has filled them), or copy operands that are read as they are stored and
+that TMA cannot read; those are refused by name. FP32 data that is rounded or split is copied into the workspace first,
+in the same launch (``cuda.split``). Layouts that CUTLASS multiplies only the other way round are handed to it
+transposed: see ``orientation``.
 """
 
 from __future__ import annotations
@@ -11,19 +12,27 @@ from dataclasses import dataclass
 
 from kernels.codegen.cuda.arguments import Arguments
 from kernels.codegen.cuda.errors import KnobWithoutCode
-from kernels.codegen.cuda.layout import CUTLASS_TYPES, TMA_BYTES, Matrix, describe, matrix, require_tma, type_name
-from kernels.codegen.cuda.narrow import Narrowing, plan_narrowing, write_narrow_kernel
+from kernels.codegen.cuda.layout import CUTLASS_TYPES, TMA_BYTES, describe, matrix, require_tma, type_name
 from kernels.codegen.cuda.origins import Origins
+from kernels.codegen.cuda.split import SplitCopy, plan_copy, write_copy_kernels, write_depth
 from kernels.codegen.cuda.writer import SYMBOL, SourceWriter
 from kernels.codegen.emission import StageCode
+from kernels.codegen.sm90a.mainloop import (
+    fast_tag,
+    mainloop_name,
+    promotion_argument,
+    write_promotion,
+    write_stages,
+)
 from kernels.codegen.sm90a.orientation import k_major, orient
 from kernels.codegen.sm90a.visitor import VisitorTree
 from kernels.codegen.sm90a.workspace import stream_k_bytes
 from kernels.dsl.ir import Stage
+from kernels.dsl.maths import WAYS
 from kernels.dsl.syntax import Assign
 from kernels.dtypes import DType
 
-_INCLUDES = """
+INCLUDES = """
 #include <cstdint>
 
 #include "cute/tensor.hpp"
@@ -38,8 +47,20 @@ _INCLUDES = """
 #include "cutlass/kernel_hardware_info.h"
 """
 _RASTER = {"auto": "Heuristic", "m": "AlongM", "n": "AlongN"}
-_NARROW_MATH = {"f16": DType.F16, "bf16": DType.BF16}
-_ACCUMULATORS = {"f32": "float", "f16": "cutlass::half_t"}
+ACCUMULATORS = {"f32": "float", "fast": "float", "f16": "cutlass::half_t"}
+
+
+MULTIPROCESSORS = """
+// The number of SMs of the current device; asked for once a device.
+inline int multiprocessors(int device) {
+  static int known[64] = {};
+  if (device < 0 || device >= 64) { return cutlass::KernelHardwareInfo::query_device_multiprocessor_count(device); }
+  if (known[device] == 0) {
+    known[device] = cutlass::KernelHardwareInfo::query_device_multiprocessor_count(device);
+  }
+  return known[device];
+}
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +73,8 @@ class _Schedule:
     scheduler: str
 
 
-def _schedule(stage: Stage) -> _Schedule:
+def schedule(stage: Stage) -> _Schedule:
+    """The schedule of a stage; raises KnobWithoutCode for another word."""
     name = str(stage.knobs["schedule"])
     if name == "auto":
         # What CUTLASS's own heuristic picks: two consumer warp groups where the tile has 64 rows for each.
@@ -79,12 +101,14 @@ class GemmEmitter:
         self.out = SourceWriter()
         self.arguments = Arguments()
         self.batched = stage.op == "bmm"
-        self.schedule = _schedule(stage)
-        self.narrow_to = _NARROW_MATH.get(str(stage.attributes.get("math", stage.knobs["math"])))
-        self.operands = tuple(matrix(stage.name, value) for value in stage.operands[:2])
-        self.narrowings = self._plan_narrowings()
-        as_stored = zip(self.operands, self.narrowings, strict=True)
-        tf32 = any(operand.value.dtype is DType.F32 and not narrowing for operand, narrowing in as_stored)
+        self.schedule = schedule(stage)
+        self.math = str(stage.attributes.get("math", stage.knobs["math"]))
+        self.copies = self._plan_copies()
+        self.operands = tuple(
+            copy.as_matrix() if copy else matrix(stage.name, value)
+            for copy, value in zip(self.copies, stage.operands[:2], strict=True)
+        )
+        tf32 = any(operand.value.dtype is DType.F32 for operand in self.operands)
         self.orientation = orient(stage, self.operands, tf32)
         self._declare_arguments()
         self.tree = VisitorTree(stage, self.arguments, self.batched, self.orientation)
@@ -103,10 +127,10 @@ class GemmEmitter:
             workspace_bytes=self.workspace_bytes,
         )
 
-    def _plan_narrowings(self) -> tuple[Narrowing | None, Narrowing | None]:
-        first, second = self.operands
-        a = plan_narrowing(first, self.narrow_to, 0)
-        b = plan_narrowing(second, self.narrow_to, a.end if a else 0)
+    def _plan_copies(self) -> tuple[SplitCopy | None, SplitCopy | None]:
+        first, second = self.stage.operands[:2]
+        a = plan_copy(first, "a", self.math, 0)
+        b = plan_copy(second, "b", self.math, a.end if a else 0)
         return a, b
 
     def _declare_arguments(self) -> None:
@@ -118,31 +142,31 @@ class GemmEmitter:
             self.arguments.size(name, extent)
         if self.batched:
             self.arguments.size("batch", self.stage.result.shape[0])
-        for parameter, operand in zip("ab", self.operands, strict=True):
+        for parameter, operand, copy in zip("ab", self.operands, self.copies, strict=True):
+            if copy is not None:
+                copy.declare(self.arguments, self.batched)
+                continue
             self.arguments.size(f"ld_{parameter}", operand.leading)
             if self.batched:
                 self.arguments.size(f"batch_{parameter}", operand.batch)
 
     def _check_alignment(self) -> None:
-        for operand, narrowing in zip(self.operands, self.narrowings, strict=True):
-            if narrowing is None:
-                pitches = (operand.leading, operand.batch)
-                require_tma(self.stage.name, operand.value, operand.contiguous_extent, pitches)
-            else:
-                require_tma(self.stage.name, narrowing.as_value(), operand.contiguous_extent, ())
+        for operand in self.operands:
+            pitches = (operand.leading, operand.batch)
+            require_tma(self.stage.name, operand.value, operand.contiguous_extent, pitches)
         result = self.stage.result
         require_tma(self.stage.name, result, result.shape[-1], ())
 
     def _plan_workspace(self) -> int:
-        narrowed = max((narrowing.end for narrowing in self.narrowings if narrowing), default=0)
-        for parameter, narrowing in zip("ab", self.narrowings, strict=True):
-            if narrowing is not None:
-                self.arguments.size(f"offset_{parameter}", narrowing.start)
+        copied = max((copy.end for copy in self.copies if copy), default=0)
+        for copy in self.copies:
+            if copy is not None:
+                self.arguments.size(f"offset_{copy.role}", copy.start)
         scheduler = stream_k_bytes(self.stage, self.orientation) if self.schedule.name == "streamk" else 0
         if scheduler:
-            self.arguments.size("offset_scratch", narrowed)
-            self.arguments.size("workspace_bytes", narrowed + scheduler)
-        return narrowed + scheduler
+            self.arguments.size("offset_scratch", copied)
+            self.arguments.size("workspace_bytes", copied + scheduler)
+        return copied + scheduler
 
     def _write_head(self) -> None:
         stage, out = self.stage, self.out
@@ -154,7 +178,9 @@ class GemmEmitter:
                 "", "Multiplied as y^T = b^T a^T, as b is not K-major, which tf32 takes in the first place alone;"
             )
             out.line("", "the m of tile, cluster and raster runs along the columns of y.")
-        out.lines(_INCLUDES)
+        if any(self.copies):
+            out.lines("#include <algorithm>\n#include <cmath>\n#include <cstring>")
+        out.lines(INCLUDES)
         out.line()
         out.line(f"namespace {SYMBOL}_types {{")
         out.lines("using namespace cute;\nnamespace fusion = cutlass::epilogue::fusion;\n")
@@ -164,16 +190,16 @@ class GemmEmitter:
     def _write_types(self) -> None:
         knobs, out, origins = self.stage.knobs, self.out, self.origins
         tile, cluster = list(knobs["tile"]), list(knobs["cluster"])
-        accumulator = _ACCUMULATORS[str(knobs["acc"])]
-        out.line(f"using Tile = Shape<{_shape(tile)}>;", origins.note("tile"), origins.knob("tile"))
+        accumulator = ACCUMULATORS[str(knobs["acc"])]
+        out.line(f"using Tile = Shape<{shape_text(tile)}>;", origins.note("tile"), origins.knob("tile"))
         out.line(
-            f"using Cluster = Shape<{_shape([*cluster, 1])}>;", origins.note("cluster"), origins.knob("cluster")
+            f"using Cluster = Shape<{shape_text([*cluster, 1])}>;", origins.note("cluster"), origins.knob("cluster")
         )
         out.line(f"using Accumulator = {accumulator};", origins.note("acc"), origins.knob("acc"))
         out.line()
         self.tree.write_functors(out)
-        if self.narrow_to is not None and any(self.narrowings):
-            write_narrow_kernel(out)
+        if any(self.copies):
+            write_copy_kernels(out, WAYS[self.math])
         self.tree.write_types(out)
         out.line()
         self._write_epilogue()
@@ -198,31 +224,25 @@ class GemmEmitter:
         out.line()
 
     def _write_mainloop(self) -> None:
-        stages, out, origins = int(self.stage.knobs["stages"]), self.out, self.origins
-        out.line("using Mainloop = typename cutlass::gemm::collective::CollectiveBuilder<")
+        out, origins = self.out, self.origins
+        out.line(f"using {mainloop_name(self.stage)} = typename cutlass::gemm::collective::CollectiveBuilder<")
         out.line("    cutlass::arch::Sm90, cutlass::arch::OpClassTensorOp,")
         for index in self.orientation.pair(0, 1):
-            operand, narrowing = self.operands[index], self.narrowings[index]
-            value = narrowing.as_value() if narrowing else operand.value
-            element = type_name(self.stage.name, value, CUTLASS_TYPES, "the tensor cores")
-            note = describe(operand.value) + self._math_note(operand, narrowing)
-            tag = f"{self.orientation.tag(operand.major)}, {TMA_BYTES // value.dtype.bytes},"
+            operand, copy = self.operands[index], self.copies[index]
+            element = type_name(self.stage.name, operand.value, CUTLASS_TYPES, "the tensor cores")
+            note = describe(self.stage.operands[index])
+            if copy is not None:
+                note += f", {copy.way_text}"
+            elif operand.value.dtype is DType.F32:
+                note += ", read as tf32"
+            tag = f"{self.orientation.tag(operand.major)}, {TMA_BYTES // operand.value.dtype.bytes},"
             out.line(f"    {element}, {tag}", note, origins.operand(index))
         out.line("    Accumulator, Tile, Cluster,")
-        note, mu = origins.note("stages"), origins.knob("stages")
-        if stages:
-            out.line(f"    cutlass::gemm::collective::StageCount<{stages}>,", note, mu)
-        else:
-            out.line("    cutlass::gemm::collective::StageCountAutoCarveout<", note, mu)
-            out.line("        static_cast<int>(sizeof(typename Epilogue::SharedStorage))>,", mu=mu)
+        write_stages(out, self.stage, origins)
         note, mu = origins.note("schedule"), origins.knob("schedule")
-        out.line(f"    cutlass::gemm::{self.schedule.mainloop}>::CollectiveOp;", note, mu)
+        out.line(f"    cutlass::gemm::{self.schedule.mainloop}{fast_tag(self.stage)}>::CollectiveOp;", note, mu)
         out.line()
-
-    def _math_note(self, operand: Matrix, narrowing: Narrowing | None) -> str:
-        if narrowing is not None:
-            return f", narrowed to {narrowing.dtype.value}"
-        return ", read as tf32" if operand.value.dtype is DType.F32 else ""
+        write_promotion(out, self.stage, "")
 
     def _write_kernel(self) -> None:
         out, origins = self.out, self.origins
@@ -231,16 +251,7 @@ class GemmEmitter:
         out.line(f"    {self.schedule.scheduler}>;", origins.note("schedule"), origins.knob("schedule"))
         out.line("using Gemm = cutlass::gemm::device::GemmUniversalAdapter<Kernel>;")
         out.line()
-        out.lines("""
-// The number of SMs of the current device; asked for once a device.
-inline int multiprocessors(int device) {
-  static int known[64] = {};
-  if (device < 0 || device >= 64) { return cutlass::KernelHardwareInfo::query_device_multiprocessor_count(device); }
-  if (known[device] == 0) {
-    known[device] = cutlass::KernelHardwareInfo::query_device_multiprocessor_count(device);
-  }
-  return known[device];
-}""")
+        out.lines(MULTIPROCESSORS)
         out.line(f"}}  // namespace {SYMBOL}_types")
         out.line()
 
@@ -253,12 +264,14 @@ inline int multiprocessors(int device) {
             out.line(row, note, origins.call if index == 1 else None)
         out.line(f"  using namespace {SYMBOL}_types;")
         out.line("  cudaStream_t on = static_cast<cudaStream_t>(stream);")
-        for parameter, narrowing in zip("ab", self.narrowings, strict=True):
-            if narrowing is not None:
-                narrowing.write_launch(out, parameter, self.batched)
+        if any(self.copies):
+            write_depth(out, WAYS[self.math])
+        for copy in self.copies:
+            if copy is not None:
+                copy.write_launch(out, self.batched)
         tree_arguments = self.tree.write_arguments(out)
         self._write_problem(tree_arguments)
-        self._write_scheduling()
+        write_scheduling(self.out, self.stage, self.origins)
         self._write_run()
 
     def _write_problem(self, tree_arguments: str) -> None:
@@ -270,10 +283,11 @@ inline int multiprocessors(int device) {
         out.line("  typename Gemm::Arguments arguments{")
         out.line(f"      cutlass::gemm::GemmUniversalMode::{mode},")
         rows, columns = self.orientation.pair("m", "n")
-        out.line(f"      {{int({rows}), int({columns}), int(k), int({batch})}},")
+        depth = "depth" if any(self.copies) else "k"
+        out.line(f"      {{int({rows}), int({columns}), int({depth}), int({batch})}},")
         first, second = (self._operand_arguments(index) for index in self.orientation.pair(0, 1))
         out.line(f"      {{{first},")
-        out.line(f"       {second}}},")
+        out.line(f"       {second}{promotion_argument(self.stage)}}},")
         result = CUTLASS_TYPES[self.stage.result.dtype]
         dense = ", ".join(self.orientation.pair("n", "_1{}"))
         output = f"static_cast<{result}*>(y), {{{dense}, m * n}}"
@@ -287,31 +301,14 @@ inline int multiprocessors(int device) {
         out.line("      hardware};")
 
     def _operand_arguments(self, index: int) -> str:
-        parameter, operand, narrowing = "ab"[index], self.operands[index], self.narrowings[index]
-        value = narrowing.as_value() if narrowing else operand.value
-        batch = f"batch_{parameter}" if self.batched else "int64_t(0)"
-        pointer, leading = parameter, f"ld_{parameter}"
-        if narrowing is not None:
-            pointer, leading, batch = f"narrow_{parameter}", f"narrow_ld_{parameter}", f"narrow_batch_{parameter}"
+        parameter, operand = "ab"[index], self.operands[index]
+        pointer, leading, batch = parameter, f"ld_{parameter}", f"batch_{parameter}"
+        if self.copies[index] is not None:
+            pointer, leading, batch = f"split_{parameter}", "depth", f"split_batch_{parameter}"
+        batch = batch if self.batched else "int64_t(0)"
         # CUTLASS's strides are (M, K, L) of A and (N, K, L) of B, so that either operand can stand in either place.
         pair = f"{leading}, _1{{}}" if k_major(operand, index) else f"_1{{}}, {leading}"
-        return f"static_cast<{CUTLASS_TYPES[value.dtype]} const*>({pointer}), {{{pair}, {batch}}}"
-
-    def _write_scheduling(self) -> None:
-        knobs, out, origins = self.stage.knobs, self.out, self.origins
-        raster, swizzle = str(knobs["raster"]), int(knobs["swizzle"])
-        if raster not in _RASTER:
-            raise KnobWithoutCode(stage=self.stage.name, knob="raster", found=raster, legal="auto, m or n")
-        if raster != "auto":
-            tag = f"cutlass::gemm::kernel::detail::RasterOrderOptions::{_RASTER[raster]}"
-            out.line("  arguments.scheduler.raster_order =", origins.note("raster"), origins.knob("raster"))
-            out.line(f"      {tag};", mu=origins.knob("raster"))
-        if swizzle:
-            out.line(
-                f"  arguments.scheduler.max_swizzle_size = {swizzle};",
-                origins.note("swizzle"),
-                origins.knob("swizzle"),
-            )
+        return f"static_cast<{CUTLASS_TYPES[operand.value.dtype]} const*>({pointer}), {{{pair}, {batch}}}"
 
     def _write_run(self) -> None:
         out = self.out
@@ -330,7 +327,22 @@ inline int multiprocessors(int device) {
 }""")
 
 
-def _shape(extents: list[int]) -> str:
+def write_scheduling(out: SourceWriter, stage: Stage, origins: Origins) -> None:
+    """The scheduler's arguments that the program set; raises KnobWithoutCode for a raster that CUTLASS has not."""
+    raster, swizzle = str(stage.knobs["raster"]), int(stage.knobs["swizzle"])
+    if raster not in _RASTER:
+        raise KnobWithoutCode(stage=stage.name, knob="raster", found=raster, legal="auto, m or n")
+    if raster != "auto":
+        tag = f"cutlass::gemm::kernel::detail::RasterOrderOptions::{_RASTER[raster]}"
+        out.line("  arguments.scheduler.raster_order =", origins.note("raster"), origins.knob("raster"))
+        out.line(f"      {tag};", mu=origins.knob("raster"))
+    if swizzle:
+        note, mu = origins.note("swizzle"), origins.knob("swizzle")
+        out.line(f"  arguments.scheduler.max_swizzle_size = {swizzle};", note, mu)
+
+
+def shape_text(extents: list[int]) -> str:
+    """``_128, _96, Int<320>``: extents as the types that cute has, or makes, for them."""
     known = {*range(1, 11), 12, 16, *range(24, 257, 8), 512}
     return ", ".join(f"_{extent}" if extent in known else f"Int<{extent}>" for extent in extents)
 

@@ -28,7 +28,7 @@ from kernels.dsl.ir import Stage
 T = TypeVar("T")
 
 _TURNED_AT_ONCE = 32
-_ROWS_OF_A_SHARE = 8
+_ROWS_OF_A_GROUP = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,16 +65,20 @@ def orient(stage: Stage, operands: tuple[Matrix, ...], tf32: bool) -> Orientatio
     if tf32 and not all(sides):
         _check_register_mainloop(stage, both_outer=not any(sides))
     transposed = tf32 and sides == (True, False)
-    if transposed:
+    if transposed or (tf32 and sides == (False, True)):
         _check_shares(stage)
     return Orientation(transposed)
 
 
 def _check_shares(stage: Stage) -> None:
-    """The blocks along a cluster's m load a share each of a's tile, n rows in all: whole groups of eight rows."""
+    """The blocks along a cluster's m load a share each of the second tile, n rows in all.
+
+    Beside an operand that is turned these are whole groups of eight rows, or an equal part of one.
+    """
     n, (across, along) = stage.knobs["tile"][1], stage.knobs["cluster"]
-    if n % (_ROWS_OF_A_SHARE * across):
-        legal = f"an m that cuts {n}, the tile's n, into equal shares of whole groups of {_ROWS_OF_A_SHARE}"
+    share, rest = divmod(n, across)
+    if rest or not share or (share % _ROWS_OF_A_GROUP and _ROWS_OF_A_GROUP % share):
+        legal = f"an m that cuts {n}, the tile's n, into equal shares of whole groups of {_ROWS_OF_A_GROUP}"
         _refuse(stage, "cluster", f"{across}, {along}", legal)
 
 

@@ -8,18 +8,15 @@ element. Where the product is handed to CUTLASS transposed, so is every load: a 
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 from kernels.codegen.cuda.arguments import Arguments
-from kernels.codegen.cuda.expression import INFIX, functions, loads, text
-from kernels.codegen.cuda.functions import FUNCTIONS, definitions
+from kernels.codegen.cuda.expression import loads
 from kernels.codegen.cuda.layout import CUTLASS_TYPES, TMA_BYTES, describe, misalignment, type_name
+from kernels.codegen.cuda.links import Naming, name_link, write_functors
 from kernels.codegen.cuda.writer import SourceWriter
 from kernels.codegen.sm90a.orientation import Orientation
-from kernels.dsl.ir import Acc, Apply, ChainStep, Load, Stage, Value
-
-_FUNCTORS = {"add": "plus", "sub": "minus", "mul": "multiplies", "div": "divides"}
+from kernels.dsl.ir import ChainStep, Stage, Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +41,9 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """One link of the chain: the name of its C++ type, its functor's name, and its loads."""
+    """One link of the chain: its names in C++, and its loads."""
 
-    name: str
-    functor: str
-    own: bool
+    naming: Naming
     leaves: tuple[Leaf, ...]
     step: ChainStep
 
@@ -68,28 +63,11 @@ class VisitorTree:
     @property
     def root(self) -> str:
         """The C++ type of the whole tree."""
-        return self.links[-1].name if self.links else "Store"
+        return self.links[-1].naming.name if self.links else "Store"
 
     def _link(self, index: int, step: ChainStep) -> Link:
-        word = re.match(r"\w*", step.text)
-        stem = "".join(part.capitalize() for part in (word.group() if word else "").split("_")) or "Link"
         leaves = tuple(self._leaf(value) for value in loads(step.expr))
-        functor = self._plain_functor(step)
-        return Link(
-            name=f"{stem}{index}",
-            functor=functor or f"{stem}{index}Of",
-            own=functor is None,
-            leaves=leaves,
-            step=step,
-        )
-
-    def _plain_functor(self, step: ChainStep) -> str | None:
-        expr = step.expr
-        if not isinstance(expr, Apply) or expr.function not in INFIX or len(expr.args) != 2:
-            return None
-        if isinstance(expr.args[0], Acc) and isinstance(expr.args[1], Load):
-            return f"cutlass::{_FUNCTORS[expr.function]}"
-        return None
+        return Link(name_link(index, step), leaves, step)
 
     def _leaf(self, value: Value) -> Leaf:
         if value.name not in self._leaves:
@@ -141,38 +119,8 @@ class VisitorTree:
 
     def write_functors(self, out: SourceWriter) -> None:
         """The functions and functors that the links need, if any."""
-        called: set[str] = set()
-        for link in self.links:
-            if link.own:
-                called |= functions(link.step.expr)
-        body = definitions(called & set(FUNCTIONS))
-        if body:
-            out.lines(body)
-            out.line()
-        for link in self.links:
-            if link.own:
-                self._write_functor(out, link)
-
-    def _write_functor(self, out: SourceWriter, link: Link) -> None:
-        names = [f"v{index}" for index in range(len(link.leaves))]
-        by_value = {leaf.value.name: name for leaf, name in zip(link.leaves, names, strict=True)}
-        value = text(link.step.expr, by_value, "float", self._stage.name)
-        mu = link.step.span.line
-        scalars = ", ".join(f"float {name}" for name in ["acc", *names])
-        arrays = ", ".join(f"Lanes const& {name}" for name in ["acc", *names])
-        lanes = ", ".join(f"{name}[i]" for name in ["acc", *names])
-        out.line("template <class T>")
-        out.line(f"struct {link.functor} {{", f">> {link.step.text}", mu)
-        out.line(f"  CUTLASS_DEVICE float operator()({scalars}) const {{")
-        out.line(f"    return {value};", mu=mu)
-        out.lines("  }\n};\ntemplate <int N>")
-        out.line(f"struct {link.functor}<cutlass::Array<float, N>> {{")
-        out.line("  using Lanes = cutlass::Array<float, N>;")
-        out.line(f"  CUTLASS_DEVICE Lanes operator()({arrays}) const {{")
-        out.lines("    Lanes y;\n    CUTLASS_PRAGMA_UNROLL")
-        out.line(f"    for (int i = 0; i < N; ++i) {{ y[i] = {link.functor}<float>{{}}({lanes}); }}")
-        out.lines("    return y;\n  }\n};")
-        out.line()
+        links = [(link.naming, link.step, [leaf.value for leaf in link.leaves]) for link in self.links]
+        write_functors(out, self._stage.name, links)
 
     def write_types(self, out: SourceWriter) -> None:
         """One alias a link, innermost first; the last names the tree."""
@@ -184,21 +132,23 @@ class VisitorTree:
         for link in self.links:
             mu = link.step.span.line
             element = "Accumulator" if link is self.links[-1] else "float"
-            out.line(f"using {link.name} = fusion::Sm90EVT<", f">> {link.step.text}", mu)
-            out.line(f"    fusion::Sm90Compute<{link.functor}, {element}, float, Round>,", mu=mu)
+            out.line(f"using {link.naming.name} = fusion::Sm90EVT<", f">> {link.step.text}", mu)
+            out.line(f"    fusion::Sm90Compute<{link.naming.functor}, {element}, float, Round>,", mu=mu)
             out.line(f"    {previous}{',' if link.leaves else '>;'}", mu=mu)
             for leaf in link.leaves:
                 end = ">;" if leaf is link.leaves[-1] else ","
                 out.line(f"    {leaf.node}{end}", describe(leaf.value), mu)
-            previous = link.name
+            previous = link.naming.name
 
     def write_arguments(self, out: SourceWriter) -> str:
         """Variables with each node's arguments; gives the name of the tree's, or ``{}`` without a chain."""
         previous = "{}"
         for link in self.links:
-            name = f"{link.name.lower()}_arguments"
+            name = f"{link.naming.name.lower()}_arguments"
             parts = [previous, *(leaf.initialiser for leaf in link.leaves), "{}"]
-            out.line(f"  typename {link.name}::Arguments {name}{{", f">> {link.step.text}", link.step.span.line)
+            out.line(
+                f"  typename {link.naming.name}::Arguments {name}{{", f">> {link.step.text}", link.step.span.line
+            )
             out.line(f"      {', '.join(parts)}}};", mu=link.step.span.line)
             previous = name
         return previous

@@ -17,7 +17,10 @@ from runs.registration import NAME_VARIABLE, QUEUE_VARIABLE
 class Command(BaseCommand):
     """Runs until it is told to stop. One process does one job at a time."""
 
-    help = "Run one worker: 'cpu' prepares, asks and builds; 'host' measures on this CPU; 'cuda.sm_90a' on a card."
+    help = (
+        "Run one worker: 'cpu' prepares, asks and builds; 'host' measures on this CPU; 'cuda.sm_90a' on a Hopper card, "
+        "'cuda.sm_80' on an Ampere card or a newer one."
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """The queue, and which of several workers of it on this machine this is."""

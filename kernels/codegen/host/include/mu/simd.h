@@ -100,7 +100,9 @@ inline array<uint16_t, n> round_to_bf16(array<float, n> value) {
 template <class C, class S>
 inline void store(S* to, vec<C> value, Whole) {
   constexpr int n = lanes<C>;
-  if constexpr (std::is_same_v<S, bf16>) {
+  if constexpr (std::is_same_v<S, C>) {
+    std::memcpy(to, &value, sizeof value);
+  } else if constexpr (std::is_same_v<S, bf16>) {
     const array<uint16_t, n> half = round_to_bf16<n>(__builtin_convertvector(value, array<float, n>));
     std::memcpy(to, &half, sizeof half);
   } else if constexpr (std::is_same_v<S, boolean>) {

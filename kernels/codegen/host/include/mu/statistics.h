@@ -101,17 +101,33 @@ struct Least {
   }
 };
 
-template <class Config, class Rule, bool squares = false>
+// What of an element is combined.
+struct Itself {
+  template <class V>
+  static V of(V x) {
+    return x;
+  }
+};
+struct Squared {
+  template <class V>
+  static V of(V x) {
+    return x * x;
+  }
+};
+struct Magnitude {
+  template <class V>
+  static V of(V x) {
+    return abs(x);
+  }
+};
+
+template <class Config, class Rule, class Term = Itself>
 struct Number {
   using C = typename Config::Compute;
   using State = C;
   static State of(const typename Config::X* x, int64_t begin, int64_t end) {
     return fold<Config>(
-        begin, end, C(Rule::identity),
-        [x](int64_t j, auto extent) {
-          const vec<C> value = load<C>(x + j, extent);
-          return squares ? value * value : value;
-        },
+        begin, end, C(Rule::identity), [x](int64_t j, auto extent) { return Term::of(load<C>(x + j, extent)); },
         [](auto left, auto right) { return Rule::combine(left, right); });
   }
   static State merge(State left, State right) { return Rule::combine(left, right); }
@@ -127,13 +143,60 @@ using Max = Number<Config, Greatest>;
 template <class Config>
 using Min = Number<Config, Least>;
 template <class Config>
-using SumSq = Number<Config, Adding, true>;
+using SumSq = Number<Config, Adding, Squared>;
+template <class Config>
+using Norm1 = Number<Config, Adding, Magnitude>;
+
+template <class Config>
+struct Norm2 : SumSq<Config> {
+  using C = typename Config::Compute;
+  static C value(C squares, int64_t) { return std::sqrt(squares); }
+};
 
 template <class Config>
 struct Mean : Sum<Config> {
   using C = typename Config::Compute;
   static C value(C sum, int64_t columns) { return sum / C(columns); }
 };
+
+// Places ---------------------------------------------------------------------------------------------------------
+
+// Where the greatest element (or the least) is, the first of equal ones; NaN goes before all numbers.
+template <class Config, class Rule>
+struct Place {
+  using C = typename Config::Compute;
+  struct State {
+    C value;
+    int64_t place;
+  };
+  static State of(const typename Config::X* x, int64_t begin, int64_t end) {
+    const auto read = [x](int64_t j, auto extent) { return load<C>(x + j, extent); };
+    const auto combine = [](auto left, auto right) { return Rule::combine(left, right); };
+    const C found = fold<Config>(begin, end, C(Rule::identity), read, combine);
+    const vec<C> wanted = splat(found), lane = __builtin_convertvector(lane_numbers<C>(), vec<C>);
+    const vec<C> nowhere = splat(std::numeric_limits<C>::infinity());
+    // A piece is short enough for its places to be whole numbers of C.
+    const auto place = [&](int64_t j, auto extent) {
+      const vec<C> value = read(j, extent);
+      const auto here = found == found ? value == wanted : value != value;
+      return here ? lane + C(j - begin) : nowhere;
+    };
+    const auto first = [](auto left, auto right) { return min(left, right); };
+    return {found, begin + int64_t(fold<Config>(begin, end, std::numeric_limits<C>::infinity(), place, first))};
+  }
+  // Pieces are merged in order, so an equal element on the right comes later.
+  static State merge(State left, State right) {
+    const C best = Rule::combine(left.value, right.value);
+    const bool kept = left.value != left.value || (best == left.value && right.value == right.value);
+    return kept ? left : right;
+  }
+  static int64_t value(State state, int64_t) { return state.place; }
+};
+
+template <class Config>
+using ArgMax = Place<Config, Greatest>;
+template <class Config>
+using ArgMin = Place<Config, Least>;
 
 // Exponentials ---------------------------------------------------------------------------------------------------
 
@@ -212,14 +275,10 @@ struct LogSoftmax : Exponentials<Config> {
 // Mean and sum of squared distances from it, each piece in two looks; pieces merge by Chan, Golub and LeVeque's sums
 // ("Updating formulae and a pairwise algorithm for computing sample variances", 1979).
 template <class Config>
-struct LayerNorm {
+struct Moments {
   using C = typename Config::Compute;
   struct State {
     C count, mean, squares;
-  };
-  struct Row {
-    vec<C> mean, scale;
-    vec<C> operator()(vec<C> x) const { return (x - mean) * scale; }
   };
   static State of(const typename Config::X* x, int64_t begin, int64_t end) {
     const auto add = [](auto left, auto right) { return left + right; };
@@ -237,7 +296,30 @@ struct LayerNorm {
     const C mean = left.mean + apart * (right.count / count);
     return {count, mean, left.squares + right.squares + apart * apart * (left.count * (right.count / count))};
   }
-  static Row row(State state, int64_t columns) {
+};
+
+template <class Config>
+struct Var : Moments<Config> {
+  using C = typename Config::Compute;
+  static C value(typename Moments<Config>::State state, int64_t columns) { return state.squares / C(columns - 1); }
+};
+
+template <class Config>
+struct Std : Moments<Config> {
+  using C = typename Config::Compute;
+  static C value(typename Moments<Config>::State state, int64_t columns) {
+    return std::sqrt(state.squares / C(columns - 1));
+  }
+};
+
+template <class Config>
+struct LayerNorm : Moments<Config> {
+  using C = typename Config::Compute;
+  struct Row {
+    vec<C> mean, scale;
+    vec<C> operator()(vec<C> x) const { return (x - mean) * scale; }
+  };
+  static Row row(typename Moments<Config>::State state, int64_t columns) {
     return {splat(state.mean), splat(C(1) / std::sqrt(state.squares / C(columns) + C(Config::eps)))};
   }
 };
