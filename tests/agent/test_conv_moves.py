@@ -57,3 +57,20 @@ def test_three_channels_are_padded_on_the_way() -> None:
     turned = made["relayout operands of y for the tensor cores"]
     assert "x_pad = pad(x, [0, 0, 0, 0, 0, 1])" in turned
     assert "x_relayout = relayout(x_pad, channels_last)" in turned
+
+
+def test_on_the_host_a_convolution_has_blocks_and_register_tiles_to_turn() -> None:
+    made = legal(
+        scene(f"{HEAD}  y = conv2d(x, w, padding=1) >> relu()\n  return y\n", Target.HOST, Policy.STRICT, CONV)
+    )
+    assert {"tile", "micro", "threads"} <= {family_of(change) for change in made}
+    assert "y.tile(1024, 64)" in made
+
+
+def test_a_plain_convolution_of_a_card_has_other_tiles_and_one_of_each_channel_none() -> None:
+    made = legal(scene(f"{HEAD}  y = conv2d(x, w, padding=1)\n  return y\n", Target.SM80, Policy.STRICT, CONV))
+    assert "y.tile(64, 64, 16)" in made or "y.tile(128, 64, 8)" in made
+    depthwise = Signature(CONV.inputs, (TensorSpec("w", DType.F32, (64, 1, 3, 3)),), CONV.outputs, {})
+    head = "program p(x: f32[N, C, H, W], w: f32[C, 1, 3, 3]) -> f32[N, C, H, W]\n"
+    text = f"{head}  y = conv2d(x, w, padding=1, groups=C)\n  return y\n"
+    assert "tile" not in {family_of(change) for change in legal(scene(text, Target.SM80, Policy.STRICT, depthwise))}

@@ -20,7 +20,7 @@ from typing import Any
 
 from tests.gpu import run_suite
 from tests.gpu.figures import FIGURES, WIDE, Figure
-from tests.gpu.pairs import Clock
+from tests.gpu.pairs import ROUNDS, Clock
 
 
 def built(figure: Figure, cache: Path) -> str:
@@ -62,7 +62,7 @@ def copy_bandwidth(clock: Clock) -> float:
     return 2 * WIDE / pair.ours_ms * 1e3
 
 
-def measure(figure: Figure, cache: Path, clock: Clock) -> dict[str, Any]:
+def measure(figure: Figure, cache: Path, clock: Clock, rounds: int = ROUNDS) -> dict[str, Any]:
     """One figure's row."""
     import torch
 
@@ -80,11 +80,13 @@ def measure(figure: Figure, cache: Path, clock: Clock) -> dict[str, Any]:
         return {**row, "failure": f"wrong: error {error:.2e}, allowed {case.tolerance:.0e}"}
     if figure.against == "torch":
         native = _native(figure, given)
-        pair = clock.pair(lambda: runner.run(once=False), lambda: case.reference(torch.nn.functional, **native))
+        pair = clock.pair(
+            lambda: runner.run(once=False), lambda: case.reference(torch.nn.functional, **native), rounds
+        )
         return {**row, **asdict(pair)}
     moved = sum(tensor.numel() * tensor.element_size() for tensor in (*given.values(), runner.output))
     copied = torch.empty(2, WIDE, dtype=torch.uint8, device="cuda")
-    pair = clock.pair(lambda: runner.run(once=False), lambda: copied[0].copy_(copied[1]))
+    pair = clock.pair(lambda: runner.run(once=False), lambda: copied[0].copy_(copied[1]), rounds)
     # The copy moves 2 · WIDE bytes: scale its time to the bytes that this program must move.
     share = moved / (2 * WIDE)
     return {**row, "ours_ms": pair.ours_ms, "baseline_ms": pair.baseline_ms * share, "ratio": pair.ratio * share}

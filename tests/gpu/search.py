@@ -36,9 +36,11 @@ from kernels.problems.inspection import Signature
 from kernels.targets import Policy, Target
 from tests.gpu.bench import measure
 from tests.gpu.figures import FIGURES, PRODUCTS, Figure
-from tests.gpu.pairs import Clock
+from tests.gpu.pairs import ROUNDS, Clock
 from tests.gpu.run_suite import build, signature_of
 
+AGAIN, AGAIN_ROUNDS = 3, 200
+"""How many of the fastest attempts are measured once more, and in how many rounds."""
 _PEAK = {"f16": 989e12, "bf16": 989e12, "f32": 494e12}
 """Dense tensor-core FLOP/s of an H100 SXM (its datasheet); it only tells the controller how far there is to go."""
 
@@ -55,7 +57,7 @@ class Searching:
         self.rows: list[dict[str, Any]] = []
 
     def run(self, until: float) -> dict[str, Any]:
-        """Search until the attempts are spent, or the monotonic clock says ``until``; the best is measured again."""
+        """Search until the attempts are spent or the monotonic clock says ``until``; the fastest are measured again."""
         history: list[Event] = [self._started()]
         while time.monotonic() < until:
             step = controller(self.settings.controller).next_step(self.settings, tuple(history))
@@ -67,10 +69,11 @@ class Searching:
                 history.append(answer)
             else:
                 history += [Submitted(step.number, step.candidate), self._measured(step)]
-        right = [row for row in self.rows if "ratio" in row]
-        best = max(right, key=lambda row: float(row["ratio"]), default=None)
-        again = self._row(int(best["attempt"]), str(best["program"])) if best else None
-        return {"attempts": self.rows, "best": best, "again": again}
+        # One lucky round must not choose: the fastest few are measured again, for longer.
+        fastest = sorted((row for row in self.rows if "ratio" in row), key=lambda row: float(row["ours_ms"]))
+        again = [self._row(int(row["attempt"]), str(row["program"]), AGAIN_ROUNDS) for row in fastest[:AGAIN]]
+        best = max((row for row in again if "ratio" in row), key=lambda row: float(row["ratio"]), default=None)
+        return {"attempts": self.rows, "again": again, "best": best}
 
     def _started(self) -> Started:
         case = self.figure.case
@@ -88,13 +91,13 @@ class Searching:
             return Measured(step.number, Outcome.BUILD_ERROR, row["failure"], None, None)
         return Measured(step.number, Outcome.PASSED, "", row["ours_ms"] / 1e3, row["baseline_ms"] / 1e3)
 
-    def _row(self, number: int, program: str) -> dict[str, Any]:
+    def _row(self, number: int, program: str, rounds: int = ROUNDS) -> dict[str, Any]:
         name = f"{self.figure.case.name}_{number}"
         figure = replace(self.figure, case=replace(self.figure.case, name=name, text=program))
         try:
             build(figure.case, self.cache)
             with self.card:
-                row = measure(figure, self.cache, self.clock)
+                row = measure(figure, self.cache, self.clock, rounds)
         except Exception as error:  # noqa: BLE001 - a candidate may fail in any way, and the search goes on
             row = {"failure": f"{type(error).__name__}: {error}"[:300]}
         return {"attempt": number, "program": program, **row}
@@ -124,10 +127,10 @@ def main(arguments: list[str] | None = None) -> int:
     if options.json:
         options.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
     for name, search in found.items():
-        again = search["again"] or {}
-        shown = f"{again['ratio']:.3f}" if "ratio" in again else "none right"
-        print(f"{name:24} {len(search['attempts'])} attempts, best again {shown}", flush=True)
-        print("   " + (search["best"] or {}).get("program", "").replace("\n", " ")[:200])
+        best = search["best"] or {}
+        shown = f"{best['ratio']:.3f}" if "ratio" in best else "none right"
+        print(f"{name:24} {len(search['attempts'])} attempts, best {shown}", flush=True)
+        print("   " + best.get("program", "").replace("\n", " ")[:200])
     return 0 if all(search["best"] for search in found.values()) else 1
 
 

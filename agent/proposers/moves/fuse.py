@@ -31,7 +31,7 @@ def moves(scene: Scene) -> Iterator[Move]:
 
 
 def _fits(scene: Scene, producer: Stage, consumer: Stage) -> bool:
-    if producer.op not in ("gemm", "bmm", "map") or producer.once:
+    if producer.op not in ("gemm", "bmm", "map") or producer.once or producer.reduction is not None:
         return False
     if producer.result.shape != consumer.result.shape:
         return False

@@ -37,7 +37,7 @@ def moves(scene: Scene) -> Iterator[Move]:
 
 
 def _math(stage: Stage, now: str, lower: str, gain: float) -> Move:
-    flops = 2 * stage.result.elements * _depth(stage)
+    flops = 2 * _elements(stage) * _depth(stage)
     return knob_move(
         stage,
         "math",
@@ -48,6 +48,13 @@ def _math(stage: Stage, now: str, lower: str, gain: float) -> Move:
         performance_risk=1.3,
         relieves="compute",
     )
+
+
+def _elements(stage: Stage) -> int:
+    """Elements of the product or convolution, reduced afterwards or not."""
+    if stage.reduction is None:
+        return stage.result.elements
+    return int(stage.attributes["m"] * stage.attributes["n"] * stage.attributes.get("batch", 1))
 
 
 def _depth(stage: Stage) -> int:

@@ -13,8 +13,13 @@ from kernels.dsl.syntax import Assign, Name, Program
 
 
 def moves(scene: Scene) -> Iterator[Move]:
-    """One move a chained product (its whole chain), and one more where the chain has several links (the last)."""
+    """One move a chained product (its whole chain), and one more where the chain has several links (the last).
+
+    A product that its chain reduces stays whole: a map takes no reduction.
+    """
     for stage in scene.stages("gemm", "bmm"):
+        if stage.reduction is not None:
+            continue
         links = len(find_stage(scene.program, stage.name).chain)
         for start in {0, links - 1} if links else ():
             yield _move(stage, start, links)

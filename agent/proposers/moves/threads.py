@@ -8,24 +8,26 @@ from agent.proposers.moves.move import Move, Scene, knob_move
 from kernels.dsl.ir import Stage
 from kernels.targets import Target
 
+_PRODUCTS = ("gemm", "bmm", "conv", "grouped_gemm")
+_MOVING = ("map", "cast", "pool", "pad", "relayout")
 _BLOCK = (128, 256, 512, 1024)
 _SMALL = 1 << 16
 """Elements below which starting threads costs more than it saves; only ranks ideas."""
 
 
 def moves(scene: Scene) -> Iterator[Move]:
-    """Host: one, half, all. Card: the usual block sizes, for maps and casts."""
+    """Host: one, half, all. Card: the usual block sizes, for what moves data."""
     if scene.started.target is Target.HOST:
-        for stage in scene.stages("gemm", "bmm", "map", "cast"):
+        for stage in scene.stages(*_PRODUCTS, *_MOVING):
             yield from _host(scene, stage)
     else:
-        for stage in scene.stages("map", "cast"):
+        for stage in scene.stages(*_MOVING):
             yield from _card(stage)
 
 
 def _host(scene: Scene, stage: Stage) -> Iterator[Move]:
     cores = scene.started.cores
-    small = stage.result.elements < _SMALL and stage.op in ("map", "cast")
+    small = stage.result.elements < _SMALL and stage.op in _MOVING
     for threads in sorted({1, cores // 2, cores} - {0}):
         if threads == (stage.knobs["threads"] or cores):
             continue
