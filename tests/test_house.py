@@ -25,6 +25,7 @@ PURE = (
     "kernels/toolchain",
     "kernels/harness",
     "kernels/problems",
+    "kernels/export",
     "sol/bounds",
     "agent",
     "mucutlass_web/cli",

@@ -68,10 +68,24 @@ def affine_steps(stage: Stage, vector: Value) -> Steps:
     return tuple(found.get(axis, 0) for axis in range(len(stage.operands[0].shape)))
 
 
+def affine_operands(stage: Stage) -> tuple[Value, ...]:
+    """A norm's weight and bias, where it has them."""
+    return stage.operands[1 : 1 + stage.attributes["weight"] + stage.attributes["bias"]]
+
+
+def prologue_steps(stage: Stage) -> list[Steps]:
+    """The strides, over the dimensions of x, of the tensors that its elements are computed from besides x."""
+    others = stage.operands[1 + len(affine_operands(stage)) :] if stage.attributes["prologue"] else ()
+    return [
+        tuple(0 if extent == 1 else stride for extent, stride in zip(value.shape, value.strides, strict=True))
+        for value in others
+    ]
+
+
 def operand_steps(stage: Stage, chained: Sequence[Value]) -> list[Steps]:
     """The strides over x's dimensions of weight and bias, and of what the chain loads."""
     return [
-        *(affine_steps(stage, vector) for vector in stage.operands[1:]),
+        *(affine_steps(stage, vector) for vector in affine_operands(stage)),
         *(result_steps(stage, value) for value in chained),
     ]
 
@@ -93,6 +107,21 @@ def row_space(stage: Stage, operands: Sequence[Steps] = ()) -> RowSpace:
     kept = _merged([group for group, gone in dims if not gone])
     reduced = _merged([group for group, gone in dims if gone])
     return RowSpace(kept, reduced, bool(dims) and not dims[-1][1])
+
+
+def computed_space(stage: Stage, inputs: Sequence[Value]) -> tuple[Group, ...]:
+    """The dimensions of x in memory order, kept or not, merged where x and all ``inputs`` step through them evenly.
+
+    For what the elements of the rows are computed from: values of x's shape. There is a group at least.
+    """
+    x = stage.operands[0]
+    dims = []
+    for axis, extent in enumerate(x.shape):
+        if extent != 1:
+            steps = tuple(0 if value.shape[axis] == 1 else value.strides[axis] for value in inputs)
+            dims.append(Group(extent, x.strides[axis], steps))
+    dims.sort(key=lambda group: -group.step)
+    return _merged(dims) or (Group(1, 1, (0,) * len(inputs)),)
 
 
 def _merged(groups: list[Group]) -> tuple[Group, ...]:

@@ -13,6 +13,7 @@ from kernels.dsl.resolve import broadcast, function_hint, names_tensor, number, 
 from kernels.dsl.scope import Scope
 from kernels.dsl.syntax import Argument, Binary, Call, Keyword, Name, Number, Span, Unary
 from kernels.dsl.views import broadcast_shapes
+from kernels.dtypes import DType
 
 
 def expression(node: Argument, scope: Scope, acc: bool) -> Expr:
@@ -131,3 +132,32 @@ def common_shape(values: tuple[Value, ...], span: Span, scope: Scope) -> tuple[i
             raise scope.fail(ShapeMismatch(span, found=list(value.shape), what=what, mend=mend))
         shape = joined
     return shape
+
+
+_INTEGRAL = frozenset({"neg", "abs", "sign", "square", "relu", "add", "sub", "mul", "min", "max", "where"})
+
+
+def computing_type(operands: tuple[Value, ...], chain: tuple[ChainStep, ...]) -> DType:
+    """What a map, or a row stage over an expression, gives: the widest of its tensors' float types.
+
+    f16 with bf16 is f32. Of integers alone it is the widest integer type, as long as nothing in the chain makes
+    fractions; else f32.
+    """
+    floats = {value.dtype for value in operands if value.dtype.is_float}
+    if DType.F64 in floats:
+        return DType.F64
+    if floats:
+        return next(iter(floats)) if len(floats) == 1 else DType.F32
+    widest = max((value.dtype for value in operands), key=lambda dtype: (dtype.bytes, dtype is not DType.BOOL))
+    mixed = {DType.I8, DType.U8} <= {value.dtype for value in operands} and widest.bytes == 1
+    if widest is DType.BOOL or not all(_integral(step.expr) for step in chain):
+        return DType.F32
+    return DType.I16 if mixed else widest
+
+
+def _integral(expr: Expr) -> bool:
+    if isinstance(expr, Const):
+        return expr.value.is_integer()
+    if isinstance(expr, Apply):
+        return expr.function in _INTEGRAL and all(_integral(arg) for arg in expr.args)
+    return True

@@ -99,6 +99,19 @@ class ChainStep:
 
 
 @dataclass(frozen=True, slots=True)
+class Reduction:
+    """What ends a product's chain: ``kind`` (one of ``reducing.KINDS``) over the product's dimension ``axis``, its last
+    or its last but one. ``keepdim`` leaves an extent of 1 there; ``text`` is the link as written.
+    """
+
+    kind: str
+    axis: int
+    keepdim: bool
+    text: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
 class Stage:
     """One stage with everything decided.
 
@@ -130,7 +143,9 @@ class Stage:
       bias, row-major, of x's type and the extents of ``affine``. A reduce gives a row-major tensor without ``axes``
       (with keepdim: extents of 1 there) of x's type, or i64 for ``rows.PLACES``: the place counts elements along
       ``axes``, row-major. The others give x's shape, type and layout. What the chain loads is not among the operands
-      and has the result's shape.
+      and has the result's shape. ``prologue`` is None, or a ChainStep without ``Acc`` over loads of x's shape: the
+      elements of the rows are what it computes, x (one of its tensors) says how they lie and what type comes out, and
+      its other tensors are the last operands, with any strides and types.
     * relayout: ``layout`` (one of ``movement.LAYOUTS``). The operand has any strides; the result is dense in that
       memory order.
     * pad: ``before`` and ``after`` (how many elements, by dimension) and ``value`` (a float). The operand has any
@@ -141,6 +156,9 @@ class Stage:
       result. What the chain loads is not among the operands and has the result's shape.
     * torch: ``function`` (dotted, as ``torch.softmax``), ``args`` and ``kwargs`` in JSON where a tensor operand is
       ``{"value": name}`` and an element type ``{"dtype": "f32"}``.
+
+    ``reduction`` is a gemm's or bmm's alone: with one, the result is that of the chain, whose links work on the whole
+    product, reduced. Its row-major shape is the product's without ``axis`` (with keepdim: an extent of 1 there).
     """
 
     name: str
@@ -153,6 +171,7 @@ class Stage:
     attributes: dict[str, Any]
     once: bool
     span: Span
+    reduction: Reduction | None = None
 
     @property
     def result(self) -> Value:

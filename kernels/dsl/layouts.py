@@ -8,7 +8,7 @@ epilogue reads are free of that, since it falls back to reading them element by 
 
 from __future__ import annotations
 
-from kernels.dsl import conv_rules, errors, grouped, sm80_loads
+from kernels.dsl import conv_rules, errors, grouped, reducing, sm80_loads
 from kernels.dsl.conv_product import as_product
 from kernels.dsl.defaults import EPILOGUE_TYPES
 from kernels.dsl.errors import Alignment, Cluster, Epilogue, Layout, MajorNess, TensorSize, Tile
@@ -37,6 +37,8 @@ _AXES = {"K": ((0, -1), (1, -2)), "M": ((0, -2),), "N": ((1, -1),)}
 def check_stage(stage: Stage, setting: Setting, scope: Scope) -> None:
     """Every layout rule on one stage."""
     if stage.op == "torch" or not _sizes(stage, scope) or not _types(stage, setting.target, scope):
+        return
+    if not reducing.check_stage(stage, setting.target, scope):
         return
     if stage.op == "grouped_gemm":
         grouped.check_chain(stage, scope)

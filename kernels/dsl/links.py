@@ -1,7 +1,7 @@
 """Chain links (``>> bias(b) >> gelu()``) to expressions of the incoming value ``Acc``.
 
 The table says which links exist; every function of one tensor is a link too. What a target's epilogue can express is
-decided in ``layouts``, not here.
+decided in ``layouts``, not here. The link that reduces a product is no expression: see ``reducing``.
 """
 
 from __future__ import annotations
@@ -105,4 +105,4 @@ LINKS: dict[str, tuple[Callable[[Link, Shape, Scope], Expr], str]] = {
 }
 """By name: what builds it, and the line of documentation."""
 
-LINK_NAMES = [*LINKS, *(name for name, function in FUNCTIONS.items() if function.arity == 1)]
+LINK_NAMES = ["reduce", *LINKS, *(name for name, function in FUNCTIONS.items() if function.arity == 1)]

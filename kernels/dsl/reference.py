@@ -8,6 +8,7 @@ from kernels.dsl.functions import FUNCTIONS
 from kernels.dsl.knobs import KNOBS, KnobRow
 from kernels.dsl.links import LINKS
 from kernels.dsl.ops import OPS
+from kernels.dsl.reducing import DOC as REDUCE
 from kernels.dsl.resources import ACCUMULATORS_SM90A, SHARED_MEMORY_SM90A
 from kernels.dsl.views import VIEWS
 from kernels.dtypes import DType
@@ -44,7 +45,8 @@ _RULES = f"""\
 - map computes in f32 (f64 with f64 tensors) and gives the widest float type of its tensors; of integers alone it gives
   the widest integer type, or f32 where a function makes fractions.
 - reduce, softmax and the norms take row-major or channels-last tensors (copy others), sum in f32, give x's type (and,
-  but for reduce, layout); weight and bias have it too.
+  but for reduce, layout); weight and bias have it too. An expression as in map may stand for x, computed in the same
+  pass: `reduce((p - t) * (p - t), mean, dims=2)`; one of its tensors has its whole shape and type, and is dense.
 - Policy strict: f32 data keeps f32's error: math f32, bf16x6 (2^-23) or tf32x3 (2^-21). tf32: also bf16x3 (2^-15) and
   tf32 (2^-11). half: also f16, bf16 and casts to them. f8 is there for problems whose own tensors are f8.
 - host: micro's n is a multiple of the vector (16 f32 with AVX-512, 8 with AVX2); rows·vectors + vectors + 1 registers
@@ -86,6 +88,7 @@ def reference() -> str:
         "## Views (free)\n" + "\n".join(f"- {usage}" for _, _, usage in VIEWS.values()),
         "## Chain links, behind all stages but cast, relayout, pad and torch: `>> link`\n"
         + "\n".join(f"- {doc}" for _, doc in LINKS.values())
+        + f"\n- {REDUCE}"
         + "\n- every function of one tensor, without it: `>> relu() >> leaky_relu(0.2) >> clamp(0, 6)` (or min=, max=)",
         "## Functions, in map(…) and expr(…), with + - * / and numbers\n" + "; ".join(functions),
         "## Element types\n" + ", ".join(DType),

@@ -2,6 +2,7 @@
 
 It reads their arguments and decides the dimensions, rows, columns and the result; chains and knobs are ``stages``'
 business, element types ``layouts``'. Tensors that are neither row-major nor channels-last are to be copied first.
+In place of the tensor an expression may stand, as in map; the rows are then those of one of its tensors.
 """
 
 from __future__ import annotations
@@ -12,12 +13,13 @@ from typing import Any
 
 from kernels.dsl.arguments import truth
 from kernels.dsl.errors import ArgumentError, Layout, ShapeMismatch
-from kernels.dsl.ir import Value
+from kernels.dsl.expressions import common_shape, computing_type, expression, loads, widen
+from kernels.dsl.ir import ChainStep, Value
 from kernels.dsl.ops import OPS
 from kernels.dsl.printer import format_value
-from kernels.dsl.resolve import integer, number, suggestion, tensor
+from kernels.dsl.resolve import integer, names_tensor, number, suggestion, tensor
 from kernels.dsl.scope import Scope
-from kernels.dsl.syntax import Argument, Assign, Name, Sequence
+from kernels.dsl.syntax import Argument, Assign, Binary, Call, Name, Sequence, Unary
 from kernels.dsl.views import channels_last, fresh
 from kernels.dtypes import DType
 
@@ -67,7 +69,14 @@ class RowWork:
 def row_work(stage: Assign, scope: Scope) -> RowWork:
     """The work of a stage whose ``op`` is one of the row stages; fails with the error noted."""
     given = _given(stage, scope)
-    x = _rows_of(stage, given["x"], scope)
+    prologue, x = _operand(stage, given["x"], scope)
+    work = _work(stage, x, given, scope)
+    others = () if prologue is None else tuple(value for value in loads(prologue.expr) if value.name != x.name)
+    return RowWork((*work.operands, *others), work.result, work.attributes | {"prologue": prologue})
+
+
+def _work(stage: Assign, x: Value, given: dict[str, Argument], scope: Scope) -> RowWork:
+    """The work on rows of x, whatever they are computed from."""
     axes = _axes(stage, x, given, scope)
     if stage.op == "reduce":
         return _reduction(stage, x, axes, given, scope)
@@ -113,9 +122,28 @@ def _given(stage: Assign, scope: Scope) -> dict[str, Argument]:
     return given
 
 
-def _rows_of(stage: Assign, node: Argument, scope: Scope) -> Value:
-    """The operand whose rows are worked on."""
-    x = tensor(node, scope)
+def _operand(stage: Assign, node: Argument, scope: Scope) -> tuple[ChainStep | None, Value]:
+    """What the elements of the rows are computed from, if anything, and the tensor that says how they lie."""
+    if not isinstance(node, Unary | Binary) and not (isinstance(node, Call) and not names_tensor(node, scope)):
+        return None, _rows_of(stage, node, tensor(node, scope), scope)
+    raw = expression(node, scope, acc=False)
+    sources = loads(raw)
+    if not sources:
+        what = f"{stage.op} of an expression without a tensor"
+        raise scope.fail(ArgumentError(node.span, what=what, mend="use at least one tensor"))
+    shape = common_shape(sources, node.span, scope)
+    prologue = ChainStep(format_value(node), widen(raw, shape, node.span, scope), node.span)
+    dtype = computing_type(sources, (prologue,))
+    for value in sources:
+        if value.shape == shape and value.dtype is dtype and (value.contiguous or value.channels_last):
+            return prologue, _rows_of(stage, node, value, scope)
+    what = f"no tensor of the expression is a dense {dtype}{list(shape)}, which the rows of {stage.op} would follow"
+    mend = f"compute it first: e = map({format_value(node)})"
+    raise scope.fail(Layout(node.span, found=list(shape), what=what, mend=mend))
+
+
+def _rows_of(stage: Assign, node: Argument, x: Value, scope: Scope) -> Value:
+    """x, the operand whose rows are worked on, if it can be."""
     least = {"instance_norm": 3}.get(stage.op, 2 if stage.op in BY_CHANNEL else 1)
     if len(x.shape) < least:
         form = "[N, C, ...]" if stage.op in BY_CHANNEL else "a tensor with a dimension"

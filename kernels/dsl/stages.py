@@ -7,15 +7,15 @@ It decides what a stage computes. Whether the target can do it well or at all is
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from kernels.dsl import defaults, grouped, sm80_defaults, torch_stages
+from kernels.dsl import defaults, grouped, reducing, sm80_defaults, torch_stages
 from kernels.dsl.conv import conv_work
 from kernels.dsl.conv_knobs import conv_knobs
 from kernels.dsl.errors import ArgumentError, Epilogue, ShapeMismatch, UnknownStage, UnknownType
-from kernels.dsl.expressions import chain_values, common_shape, expression, loads, widen
-from kernels.dsl.ir import Apply, ChainStep, Const, Expr, Stage, Value
+from kernels.dsl.expressions import chain_values, common_shape, computing_type, expression, loads, widen
+from kernels.dsl.ir import ChainStep, Stage, Value
 from kernels.dsl.knobs import KnobData, read_knobs
 from kernels.dsl.links import chain_step, check_name
 from kernels.dsl.maths import sums_type
@@ -114,7 +114,8 @@ def _product(stage: Assign, written: dict[str, KnobData], scope: Scope, setting:
     m, k, n = a.shape[-2], a.shape[-1], b.shape[-1]
     batch = a.shape[0] if rank == 3 else 1
     shape = (*a.shape[:-2], m, n)
-    chain = _chain(stage, shape, scope)
+    links, reduction = reducing.split_chain(stage, shape, scope)
+    chain = _chain(replace(stage, chain=links), shape, scope)
     on_tensor_cores = all(value.dtype in defaults.EPILOGUE_TYPES for value in chain_values(chain))
     product = defaults.Product(batch, m, n, k, a, b, on_tensor_cores)
     if setting.target is Target.HOST:
@@ -123,11 +124,13 @@ def _product(stage: Assign, written: dict[str, KnobData], scope: Scope, setting:
         knobs = sm80_defaults.gemm(product, written, setting.policy)
     else:
         knobs = defaults.sm90a_gemm(product, written, setting.policy)
+    shape = shape if reduction is None else reducing.reduced(shape, reduction)
     result = fresh(stage.target, DType(knobs["out"]), shape)
     attributes: dict[str, Any] = {"m": m, "n": n, "k": k, "math": knobs["math"], "acc": sums_type(knobs["acc"])}
     if rank == 3:
         attributes["batch"] = batch
-    return _stage(stage, stage.op, (a, b), (result,), knobs, written, chain, attributes)
+    built = _stage(stage, stage.op, (a, b), (result,), knobs, written, chain, attributes)
+    return replace(built, reduction=reduction)
 
 
 def _grouped(stage: Assign, written: dict[str, KnobData], scope: Scope, setting: Setting) -> Stage:
@@ -271,6 +274,9 @@ def _stage(
 def _chain(stage: Assign, shape: tuple[int, ...], scope: Scope) -> tuple[ChainStep, ...]:
     steps = []
     for link in stage.chain:
+        if link.name == reducing.NAME:
+            reducing.refuse_place(stage, link, f"stands behind {stage.op}", scope)
+            continue
         try:
             steps.append(chain_step(link, shape, scope, bias_axis=1 if stage.op in CONVOLUTIONS else -1))
         except Failed:
@@ -280,6 +286,9 @@ def _chain(stage: Assign, shape: tuple[int, ...], scope: Scope) -> tuple[ChainSt
 
 def _refuse_chain(stage: Assign, scope: Scope) -> None:
     for link in stage.chain[:1]:
+        if link.name == reducing.NAME:
+            reducing.refuse_place(stage, link, f"stands behind {stage.op}", scope)
+            continue
         what = f"a chain behind {stage.op}"
         work = f"next = map({stage.target}) >> {link.name}(…)"
         mend = f"chains stand behind all stages but cast, relayout, pad and torch: {work}"
@@ -314,34 +323,6 @@ def dtype_named(found: str, span: Span, scope: Scope) -> DType:
     if found not in set(DType):
         raise scope.fail(UnknownType(span, found=found, legal=", ".join(DType)))
     return DType(found)
-
-
-_INTEGRAL = frozenset({"neg", "abs", "sign", "square", "relu", "add", "sub", "mul", "min", "max", "where"})
-
-
-def computing_type(operands: tuple[Value, ...], chain: tuple[ChainStep, ...]) -> DType:
-    """What a map gives: the widest of its tensors' float types (f16 with bf16 is f32).
-
-    Of integers alone it is the widest integer type, as long as nothing in the chain makes fractions; else f32.
-    """
-    floats = {value.dtype for value in operands if value.dtype.is_float}
-    if DType.F64 in floats:
-        return DType.F64
-    if floats:
-        return next(iter(floats)) if len(floats) == 1 else DType.F32
-    widest = max((value.dtype for value in operands), key=lambda dtype: (dtype.bytes, dtype is not DType.BOOL))
-    mixed = {DType.I8, DType.U8} <= {value.dtype for value in operands} and widest.bytes == 1
-    if widest is DType.BOOL or not all(_integral(step.expr) for step in chain):
-        return DType.F32
-    return DType.I16 if mixed else widest
-
-
-def _integral(expr: Expr) -> bool:
-    if isinstance(expr, Const):
-        return expr.value.is_integer()
-    if isinstance(expr, Apply):
-        return expr.function in _INTEGRAL and all(_integral(arg) for arg in expr.args)
-    return True
 
 
 def _check_annotation(stage: Assign, built: Stage, scope: Scope) -> None:

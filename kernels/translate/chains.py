@@ -63,6 +63,10 @@ class Chain:
             at = cut
         return text(self._inlined(at, None), name), links[::-1]
 
+    def as_expression(self, name: Namer) -> str:
+        """All of it as one expression."""
+        return text(self._inlined(self.members[-1], None), name)
+
     def _inlined(self, at: str, cut: str | None) -> Expr:
         """A member's expression with all members but ``cut`` written out; ``cut`` stays a tensor."""
 

@@ -23,6 +23,9 @@ from kernels.translate.work import Work, base, is_ref, key, number, refs
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z0-9_]+)*")
 
+LONGEST_TEXT = 160
+"""Characters of an expression inside a row stage's call, at most: a longer one is a map of its own."""
+
 
 def type_text(spec: TensorSpec | Value) -> str:
     """``f32[8, 16]``."""
@@ -145,7 +148,9 @@ class Emitter:
     def _group(self, group: Group) -> None:
         last = self.work.by_name[group.result].results[0]
         if group.root is None:
-            chain, shown = self._chain(group, last.shape)
+            chain, shown, read = self._chain(group, last.shape)
+            if self._written_into_rows(group, chain.as_expression(shown), read, last):
+                return
             start, links = chain.as_map(shown)
             # Truth values come out of a map as numbers.
             dtype = DType.F32 if last.dtype is DType.BOOL else last.dtype
@@ -153,7 +158,7 @@ class Emitter:
             return
         root = self.work.by_name[group.root]
         first = root.results[0]
-        chain, shown = self._chain(group, first.shape)
+        chain, shown, _ = self._chain(group, first.shape)
         links = chain.from_root(group.root, shown) if len(group.members) > 1 else []
         if conv.is_convolution(root):
             x, weight = (self.value(arg) for arg in root.args[:2])
@@ -167,6 +172,28 @@ class Emitter:
             return
         start = rows.call_text(root, self._row_major) if rows.is_rows(root) else self._product(root)
         self._own(group, start, links, views.fresh("", first.dtype, first.shape))
+
+    def _written_into_rows(self, group: Group, text: str, read: dict[str, Value], made: TensorSpec) -> bool:
+        """Where only a row stage reads a map's result: its text, over ``read``, as the value that the stage is called
+        on. The rows follow a tensor of the expression; where they do not fit the card, all are read twice."""
+        work = self.work
+        users = work.users[group.result]
+        root = work.by_name[users[0]] if len(users) == 1 else None
+        if root is None or not rows.is_rows(root) or group.result in work.returned:
+            return False
+        operands = [ref["ref"] for ref in refs(root.args)]
+        whole = [value for value in read.values() if value.shape == made.shape]
+        if operands.count(group.result) != 1 or operands[0] != group.result or text in read:
+            return False
+        if not whole or not all(value.contiguous for value in whole) or len(text) > LONGEST_TEXT:
+            return False
+        if any(value.dtype is not made.dtype for value in read.values()):
+            return False
+        if base(root.op) != "row_reduce" and len(whole) > 2:
+            return False
+        self.own_nodes.update(group.members)
+        self.values[group.result, 0] = views.fresh(text, made.dtype, made.shape)
+        return True
 
     def _border(self, node: Node) -> None:
         source, name = self.value(node.args[0]), self._stage_name()
@@ -214,8 +241,8 @@ class Emitter:
         sides = zip(value.strides[-2:], value.shape[-2:], strict=True)
         return value if any(stride == 1 or extent == 1 for stride, extent in sides) else self._copied(value)
 
-    def _chain(self, group: Group, product: tuple[int, ...]) -> tuple[Chain, Any]:
-        """The group's chain with every outside tensor named by its text, in the product's shape."""
+    def _chain(self, group: Group, product: tuple[int, ...]) -> tuple[Chain, Any, dict[str, Value]]:
+        """The group's chain with every outside tensor named by its text, in the product's shape, and these tensors."""
         inside = set(group.members)
         outside: dict[str, Value] = {}
 
@@ -252,7 +279,7 @@ class Emitter:
                 return conv.bias_vector(value, self.layouts.origins.get(value.name, value), product)
             return value.name if value.shape == product[-1:] else None
 
-        return Chain(group.members, expressions, aliases, bias_of), lambda ref: ref.name
+        return Chain(group.members, expressions, aliases, bias_of), lambda ref: ref.name, outside
 
     # Library stages.
 

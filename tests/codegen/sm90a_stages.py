@@ -135,6 +135,7 @@ def by_rows(
     attributes = {
         "kind": kind, "axes": axes, "groups": 0, "rows": x.elements // columns, "columns": columns,
         "eps": 1e-5 if op == "norm" else None, "affine": axes if op == "norm" else (),
+        "prologue": None,
         "weight": op == "norm" and len(operands) > 1, "bias": op == "norm" and len(operands) > 2,
     }  # fmt: skip
     return Stage(

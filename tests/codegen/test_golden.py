@@ -3,10 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from kernels.codegen import emit
-from kernels.dsl.ir import Load
-from tests.codegen.stages import ACC, apply, broadcast, gemm_stage, map_stage, program, step, transposed, value
+from kernels.dsl.ir import Load, Reduction
+from tests.codegen.stages import (
+    ACC,
+    SPAN,
+    apply,
+    broadcast,
+    gemm_stage,
+    map_stage,
+    program,
+    step,
+    transposed,
+    value,
+)
 
 Golden = Callable[[str], None]
 
@@ -19,6 +31,13 @@ def test_gemm_with_bias_and_gelu(golden: Golden) -> None:
     ]
     stage = gemm_stage(value("x", (256, 128)), transposed("w", (128, 512)), chain=chain, tile=[96, 512, 256])
     golden(emit(program(stage)).units[0].source)
+
+
+def test_gemm_reduced_over_its_columns(golden: Golden) -> None:
+    chain = [step(apply("gelu", ACC), "gelu()")]
+    whole = gemm_stage(value("x", (256, 128)), transposed("w", (128, 512)), chain=chain, tile=[96, 512, 256])
+    reduction = Reduction("mean", 1, False, "reduce(mean, dim=1)", SPAN)
+    golden(emit(program(replace(whole, results=(value("y", (256,)),), reduction=reduction))).units[0].source)
 
 
 def test_bmm_read_in_place_with_a_residual_of_every_layout(golden: Golden) -> None:

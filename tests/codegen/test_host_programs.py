@@ -77,3 +77,18 @@ def test_views_as_operands_of_a_chain(runner: Runner) -> None:
     y = run_program(text, {"x": x, "w": w, "r": r, "b": b}, {}, _out(7, 5), runner.cache)
     exact = ((x @ w + r.T + b[2:9]) * b[1]).T + b[0:5]
     assert torch.allclose(y, exact, rtol=1e-4, atol=1e-5)
+
+
+def test_a_loss_over_a_stages_result_and_a_view_in_one_pass(runner: Runner) -> None:
+    text = """
+    program loss(x: f32[M, K], w: f32[N, K], t: f32[N, M], s: f32[N]) -> f32[M]
+      y = gemm(x, w.T)
+      z = map(y * 2)
+      e = reduce((z - t.T) * (y - s), mean) >> abs()
+      return e
+    """
+    x, w, t, s = _random(30, 50), _random(20, 50), _random(20, 30), _random(20)
+    y = x @ w.T
+    exact = ((y * 2 - t.T) * (y - s)).mean(1)
+    found = run_program(text, {"x": x, "w": w, "t": t, "s": s}, {}, _out(30), runner.cache)
+    assert torch.allclose(found, exact.abs(), rtol=1e-4, atol=1e-4)

@@ -86,6 +86,7 @@ def _stage(
             "axes": axes,
             "groups": 0,
             "affine": axes if op == "norm" else (),
+            "prologue": None,
             "rows": rows,
             "columns": x.elements // rows,
             "eps": 1e-5 if op == "norm" else None,

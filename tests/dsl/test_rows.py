@@ -26,7 +26,7 @@ def test_a_reduction_gives_one_element_a_row_of_the_last_dimension(kind: str) ->
     assert made.result.shape == (4, 6)
     assert made.result.dtype is (DType.I64 if kind in PLACES else DType.F32)
     assert made.attributes == {
-        "kind": kind, "axes": (2,), "groups": 0, "rows": 24, "columns": 8, "eps": None, "affine": (),
+        "kind": kind, "axes": (2,), "groups": 0, "rows": 24, "columns": 8, "eps": None, "affine": (), "prologue": None,
         "weight": False, "bias": False,
     }  # fmt: skip
 
@@ -219,3 +219,28 @@ def test_a_row_stage_inside_an_expression_or_a_chain_is_told_to_stand_alone(body
     (error,) = refusals(f"{HEAD}  {body}\n  return y", PROBLEM)
     assert error.rule == "unknown-function"
     assert error.mend == "softmax is a stage of its own: t = softmax(…)"
+
+
+def test_a_stage_over_an_expression_reads_all_of_its_tensors() -> None:
+    made = stage("layer_norm(relu(x) * w + x.slice(0, 0, 4), w, b)")
+    assert [value.name.split(".expand")[0] for value in made.operands] == ["x", "w", "b", "w", "x.slice(0, 0, 4)"]
+    assert made.attributes["prologue"].text == "relu(x) * w + x.slice(0, 0, 4)"
+    assert made.result.shape == (4, 6, 8)
+    assert stage("reduce(w - x, max, dims=3)").operands[0].name == "x"
+    assert stage("reduce(x, max)").attributes["prologue"] is None
+
+
+@pytest.mark.parametrize(
+    ("call", "what"),
+    [
+        ("reduce(w.unsqueeze(1) + b, sum)", "no tensor of the expression is a dense f32[8, 8]"),
+        ("reduce(-x.permute(2, 0, 1), sum)", "no tensor of the expression is a dense f32[8, 4, 6]"),
+        ("softmax(x + w.slice(0, 0, 4))", "does not broadcast with [4, 6, 8]"),
+        ("reduce(x + y2, sum)", "y2"),
+        ("softmax(absent(x))", "absent"),
+        ("softmax(2 + 3)", "softmax of an expression without a tensor"),
+    ],
+)
+def test_an_expression_that_no_rows_lie_in_is_refused(call: str, what: str) -> None:
+    errors = refusals(f"{HEAD}  y = map(x)\n  r = {call}\n  return y", PROBLEM, Target.HOST)
+    assert any(what in str(error) for error in errors)

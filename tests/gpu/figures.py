@@ -81,6 +81,22 @@ BANDWIDTH = (
     _moving("sum_rows", "f32", _ROWS, "reduce(x, sum)", "f32[65536]", lambda nn, x: x.sum(-1)),
     _moving("max_long", "f32", _LONG, "reduce(x, max)", "f32[1024]", lambda nn, x: x.amax(-1)),
     _moving("mean_all", "f32", _ROWS, "reduce(x, sumsq, dims=2)", "f32[]", lambda nn, x: (x * x).sum()),
+    Figure(
+        Case(
+            "mean_squared_error",
+            """
+program mean_squared_error(p: f32[M, K], t: f32[M, K]) -> f32[]
+  y = reduce((p - t) * (p - t), mean, dims=2)
+  return y
+""",
+            {"p": ("f32", (32768, 1024)), "t": ("f32", (32768, 1024))},
+            lambda nn, p, t: (p - t).square().mean(),
+            FULL,
+        ),
+        0.9,
+        "copy",
+        "f32",
+    ),
     _moving("softmax_f32", "f32", _ROWS, "softmax(x)", "f32[65536, 1024]", lambda nn, x: nn.softmax(x, -1)),
     _moving("softmax_f16", "f16", _HALF, "softmax(x)", "f16[131072, 1024]", lambda nn, x: nn.softmax(x, -1)),
     _moving("log_softmax", "f32", _ROWS, "log_softmax(x)", "f32[65536, 1024]", lambda nn, x: nn.log_softmax(x, -1)),

@@ -103,6 +103,21 @@ ROWS_ANY_DIMS = (
         {"x": ("f32", (1 << 16, 512)), "w": ("f32", (512,)), "b": ("f32", (512,))}, "f32[65536, 512]",
         lambda nn, x, w, b: nn.batch_norm(x, None, None, w, b, True), FULL, "float32",
     ),
+    one_stage(
+        "loss_mean_squares", "reduce((x - t) * (x - t), mean, dims=2)",
+        {"x": ("f32", (32768, 1024)), "t": ("f32", (32768, 1024))}, "f32[]",
+        lambda nn, x, t: (x - t).square().mean(), FULL, "float32",
+    ),
+    one_stage(
+        "loss_hinge_middle", "reduce(relu(1 - x * w + c), sum, dim=1) >> add(d)",
+        {"x": ("f16", (64, 1024, 1023)), "w": ("f16", (1024, 1)), "c": ("f16", (1023,)), "d": ("f32", (64, 1))},
+        "f16[64, 1023]", lambda nn, x, w, c, d: nn.relu(1 - x * w + c).sum(1) + d, HALF,
+    ),
+    one_stage(
+        "softmax_of_a_sum", "softmax(x * 0.125 + m)",
+        {"x": ("f32", (64, 1024, 1024)), "m": ("f32", (1024, 1024))}, "f32[64, 1024, 1024]",
+        lambda nn, x, m: nn.softmax(x * 0.125 + m, -1), FULL, "float32",
+    ),
     Case(
         "norms_channels_last",
         """

@@ -127,7 +127,9 @@ class Interpreter:
         """The work on rows, in f32 at least, in the shape and type of the stage's result."""
         facts = stage.attributes
         x, *vectors = (self._load(value) for value in stage.operands)
-        assert len(vectors) == facts["weight"] + facts["bias"]
+        vectors = vectors[: facts["weight"] + facts["bias"]]
+        if facts["prologue"] is not None:
+            x = self._expr(facts["prologue"].expr, None)
         wide = x if x.dtype is torch.float64 else x.float()
         kind, axes = facts["kind"], list(facts["axes"])
         if not kind.endswith("_norm"):

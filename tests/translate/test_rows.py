@@ -61,6 +61,26 @@ PROBLEMS = {
     "long_loss": problem(
         "return ((x - y) ** 2).mean()", arguments="x, y", inputs="torch.randn(600, 256), torch.randn(600, 256)"
     ),
+    "hinge": problem(
+        "return torch.clamp(1 - x * y, min=0).mean()",
+        arguments="x, y",
+        inputs="torch.randn(32, 64), torch.randn(64)",
+    ),
+    "loss_read_twice": problem(
+        "e = x - y\nreturn e.abs().sum(-1), e", arguments="x, y", inputs="torch.randn(6, 8), torch.randn(6, 8)"
+    ),
+    "attention_mask": cube(
+        "return (x * 0.5 + self.mask).softmax(-1)", "self.mask = nn.Parameter(torch.randn(5, 8))"
+    ),
+    "norm_of_sum": problem(
+        "return F.layer_norm(x + y, (8,))", arguments="x, y", inputs="torch.randn(6, 8), torch.randn(6, 8)"
+    ),
+    "sums_of_rows_and_columns": problem(
+        "return (x + y).mean(0)", arguments="x, y", inputs="torch.randn(6, 1), torch.randn(1, 8)"
+    ),
+    "loss_turned": problem(
+        "return (x.t() - y).abs().mean()", arguments="x, y", inputs="torch.randn(6, 8), torch.randn(8, 6)"
+    ),
     "long_prime": problem("return x.sum(-1)", inputs="torch.randn(2, 65537)"),
     "long_softmax": problem("return x.softmax(-1)", inputs="torch.randn(2, 65538)"),
     "long_rows": problem("return x.mean(-1)", inputs="torch.randn(64, 65537)"),
@@ -116,7 +136,7 @@ BODIES = {
     "l2": ["y1 = reduce(x, norm2, keepdim=true)", "y2 = map(x / y1)"],
     "l1": ["y1 = reduce(x, norm1)"],
     "centred": ["y1 = reduce(x, mean, keepdim=true)", "y2 = map(x - y1)"],
-    "long_loss": ["y1 = map(x - y)", "y2 = reduce(y1, sumsq, dims=2) >> scale(6.510416666666667e-06)"],
+    "long_loss": ["y1 = reduce(x - y, sumsq, dims=2) >> scale(6.510416666666667e-06)", "return y1"],
     "long": ["y1 = reduce(x, sum, dims=3)", "y2 = reduce(x, mean, dims=2, keepdim=true)"],
     "middle": ["y1 = reduce(x, sum, dim=1)", "y2 = softmax(x, dim=0)"],
     "layer_norm_two": ["y1 = layer_norm(x, norm.weight, norm.bias, dims=2, eps=1e-05) >> add(1)"],
@@ -130,6 +150,11 @@ BODIES = {
     "group_norm": ["y1 = group_norm(x, 3, norm.weight, norm.bias, eps=1e-05)"],
     "instance_norm": ["y1 = instance_norm(x, eps=1e-05) >> scale(2)"],
     "long_rows": ["y1 = reduce(x, mean)"],
+    "hinge": ["y1 = reduce(max(1 - x * y, 0), mean, dims=2)", "return y1"],
+    "loss_read_twice": ["y1 = map(x - y)", "y2 = reduce(y1, norm1)"],
+    "attention_mask": ["y1 = softmax(x * 0.5 + mask)"],
+    "norm_of_sum": ["y1 = layer_norm(x + y, eps=1e-05)"],
+    "sums_of_rows_and_columns": ["y1 = map(x + y)", "y2 = reduce(y1, mean, dim=0)"],
 }
 """The first lines of a program's body."""
 

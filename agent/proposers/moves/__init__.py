@@ -16,6 +16,7 @@ from agent.proposers.moves import (
     once,
     plain_tile,
     precision,
+    row_expression,
     rows,
     sm80_order,
     sm80_stages,
@@ -54,6 +55,7 @@ FAMILIES: tuple[Family, ...] = (
     plain_tile.moves,
     threads.moves,
     rows.moves,
+    row_expression.moves,
     vector.moves,
     split_chain.moves,
 )

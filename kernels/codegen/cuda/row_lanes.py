@@ -42,6 +42,16 @@ _THREAD = """
 #pragma unroll
   for (int i = 0; i < Lanes; ++i) { rows[i] = State::none(); }
 """
+_AGAIN_HELD = """
+#pragma unroll
+  for (int h = 0; h < Held; ++h) {
+    int64_t n = along + h * Along;
+    if (n >= p.columns) { break; }
+    int64_t column = column_start(p, n);"""
+_AGAIN = """
+#pragma unroll 4
+  for (int64_t n = first + along; n < end; n += Along) {
+    int64_t column = column_start(p, n);"""
 _PART = """
   int64_t part = (p.columns + p.splits - 1) / p.splits, first = split * part;
   int64_t end = first + part < p.columns ? first + part : p.columns;
@@ -109,38 +119,38 @@ class LanesEmitter(RowText):
     def _write_batches(self) -> None:
         """Take in the elements from ``first`` to ``end`` of the rows from r on."""
         out = self.out
-        out.lines("""
-  if (inside) {
-    Element const* from = x + row_start(p, r);
+        out.lines(f"""
+  if (inside) {{
+    {self.rows_type} from = x + row_start(p, r);
     int64_t n = first + along;
-    for (; n + (Batch - 1) * Along < end; n += Batch * Along) {
-      Vector<Element> in[Batch];
+    for (; n + (Batch - 1) * Along < end; n += Batch * Along) {{
+      Vector<{self.read}> in[Batch];
 #pragma unroll
-      for (int i = 0; i < Batch; ++i) { in[i] = load(from + column_start(p, n + i * Along)); }
+      for (int i = 0; i < Batch; ++i) {{ in[i] = load(from + column_start(p, n + i * Along)); }}
 #pragma unroll
-      for (int i = 0; i < Lanes; ++i) {""")
+      for (int i = 0; i < Lanes; ++i) {{""")
         out.line(f"        rows[i].join({self.of('Batch', 'in[k].lane[i]', 'n + k * Along')});")
-        out.lines("""
-      }
-    }
-    for (; n < end; n += Along) {
-      Vector<Element> in = load(from + column_start(p, n));
+        out.lines(f"""
+      }}
+    }}
+    for (; n < end; n += Along) {{
+      Vector<{self.read}> in = load(from + column_start(p, n));
 #pragma unroll""")
         out.line(f"      for (int i = 0; i < Lanes; ++i) {{ rows[i].join({self.of('1', 'in.lane[i]', 'n')}); }}")
         out.lines("    }\n  }\n  join_all(rows);")
 
     def _write_held(self) -> None:
         out = self.out
-        out.lines("""
-  Vector<Element> held[Held];
-  if (inside) {
-    Element const* from = x + row_start(p, r);
+        out.lines(f"""
+  Vector<{self.read}> held[Held];
+  if (inside) {{
+    {self.rows_type} from = x + row_start(p, r);
 #pragma unroll
-    for (int k = 0; k < Held; ++k) {
+    for (int k = 0; k < Held; ++k) {{
       int64_t n = along + k * Along;
-      if (n < p.columns) { held[k] = load(from + column_start(p, n)); }
-    }
-    if (along + (Held - 1) * Along < p.columns) {
+      if (n < p.columns) {{ held[k] = load(from + column_start(p, n)); }}
+    }}
+    if (along + (Held - 1) * Along < p.columns) {{
 #pragma unroll""")
         every = self.of("Held", "held[k].lane[i]", "along + k * Along")
         out.line(f"      for (int i = 0; i < Lanes; ++i) {{ rows[i] = {every}; }}")
@@ -157,7 +167,7 @@ class LanesEmitter(RowText):
     def _write_gathering_kernel(self) -> None:
         out = self.out
         out.line("__global__ void __launch_bounds__(Across * Along) gather(")
-        out.line("    Element const* __restrict__ x, State* __restrict__ states, Sizes p) {")
+        out.line(f"    {self.x}, State* __restrict__ states, Sizes p) {{")
         out.lines("  int64_t block = blockIdx.x / p.splits, split = blockIdx.x % p.splits;")
         out.lines(_THREAD)
         out.lines(_PART)
@@ -203,7 +213,7 @@ class LanesEmitter(RowText):
         out, split = self.out, self.splits > 1
         out.line("__global__ void __launch_bounds__(Across * Along) finish(")
         source = "State const* __restrict__ states, " if split else ""
-        out.line(f"    Element const* __restrict__ x, {source}{self.tensors()}{self.result}* __restrict__ y,")
+        out.line(f"    {self.x}, {source}{self.tensors()}{self.result}* __restrict__ y,")
         out.line("    Sizes p) {")
         if split:
             # The last parts were read last, and may still be in the cache.
@@ -282,20 +292,9 @@ class LanesEmitter(RowText):
             out.line(f"    {name}_of[i] = {expression};")
             out.line("  }")
         out.line("  int64_t start = row_start(p, r);")
-        if self.schedule.held:
-            out.lines("""
-#pragma unroll
-  for (int h = 0; h < Held; ++h) {
-    int64_t n = along + h * Along;
-    if (n >= p.columns) { break; }
-    int64_t column = column_start(p, n);
-    Vector<Element> const& in = held[h];""")
-        else:
-            out.lines("""
-#pragma unroll 4
-  for (int64_t n = first + along; n < end; n += Along) {
-    int64_t column = column_start(p, n);
-    Vector<Element> in = load(x + start + column);""")
+        out.lines(_AGAIN_HELD if self.schedule.held else _AGAIN)
+        step = "const& in = held[h];" if self.schedule.held else "in = load(x + start + column);"
+        out.line(f"    Vector<{self.read}> {step}")
         self.write_column_places("n", "    ")
         for index, value in enumerate(self.loads):
             if self._vectorised(index) and (self.flat(index) or not self.space.constant(index)):
@@ -316,7 +315,7 @@ class LanesEmitter(RowText):
     def _write_function(self) -> None:
         out, split = self.out, self.splits > 1
         self.write_signature()
-        given, x = self.given_tensors(), "static_cast<Element const*>(x)"
+        given, x = self.given_tensors(), self.given_x
         out.lines("""
   int64_t blocks = (rows / Lanes + Across - 1) / Across;""")
         out.line(f"  if (blocks{' * splits' if split else ''} > 2147483647) {{ return 2; }}")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from kernels.codegen.cuda.errors import KnobWithoutCode
 from kernels.codegen.cuda.expression import chain_loads
 from kernels.codegen.cuda.row_states import KINDS
-from kernels.codegen.row_space import RowSpace, operand_steps, result_steps, row_space
+from kernels.codegen.row_space import RowSpace, operand_steps, prologue_steps, result_steps, row_space
 from kernels.dsl.ir import Stage
 
 _TRANSACTION = 16
@@ -73,10 +73,11 @@ class LaneSchedule:
 def space_of(stage: Stage) -> RowSpace:
     """The stage's rows, cut so that weight, bias, what the chain loads and a reduction's result step evenly.
 
-    The result of a reduction is the last operand.
+    The result of a reduction follows them as an operand; what x's elements are computed from comes last.
     """
     steps = operand_steps(stage, chain_loads(stage.chain))
-    return row_space(stage, [*steps, result_steps(stage, stage.result)] if stage.op == "reduce" else steps)
+    result = [result_steps(stage, stage.result)] if stage.op == "reduce" else []
+    return row_space(stage, [*steps, *result, *prologue_steps(stage)])
 
 
 def row_lanes(stage: Stage, space: RowSpace) -> tuple[int, bool]:

@@ -12,11 +12,12 @@ from kernels.codegen.cuda.expression import chain_loads, functions, number, text
 from kernels.codegen.cuda.functions import definitions
 from kernels.codegen.cuda.layout import CUDA_TYPES, describe, type_name
 from kernels.codegen.cuda.origins import Origins
+from kernels.codegen.cuda.row_inputs import RowInputs
 from kernels.codegen.cuda.row_schedule import space_of
 from kernels.codegen.cuda.row_states import KINDS
 from kernels.codegen.cuda.writer import SYMBOL, SourceWriter
 from kernels.codegen.emission import StageCode
-from kernels.codegen.row_space import Group, row_space
+from kernels.codegen.row_space import Group, affine_operands, row_space
 from kernels.dsl.ir import Stage
 from kernels.dsl.syntax import Assign
 from kernels.dtypes import DType
@@ -51,7 +52,7 @@ class RowText:
         self.kind = KINDS[stage.attributes["kind"]]
         self.reduces = stage.op == "reduce"
         self.lanes, self.splits = lanes, splits
-        self.affine = stage.operands[1:]
+        self.affine = affine_operands(stage)
         self.loads = (*self.affine, *chain_loads(stage.chain))
         where = f"a {stage.op}"
         self.element = type_name(stage.name, stage.operands[0], _ROW_TYPES, where)
@@ -59,11 +60,21 @@ class RowText:
         self.types = [type_name(stage.name, value, CUDA_TYPES, where) for value in self.loads]
         # How x lies, and the same cut finer, so that every operand steps evenly too.
         self.plain, self.space = row_space(stage), space_of(stage)
+        self.inputs = RowInputs(stage, lanes) if stage.attributes["prologue"] else None
+        # What rows are read from, as a type, as a kernel's parameter and as a launch's argument; what a read gives.
+        self.rows_type, self.x, self.given_x, self.read = (
+            ("Inputs", "Inputs x", "inputs", "float")
+            if self.inputs
+            else ("Element const*", "Element const* __restrict__ x", "static_cast<Element const*>(x)", "Element")
+        )
         self._declare_arguments()
 
     def _declare_arguments(self) -> None:
         arguments, attributes = self.arguments, self.stage.attributes
-        arguments.pointer("x", self.stage.operands[0].name)
+        if self.inputs:
+            self.inputs.declare(arguments)
+        else:
+            arguments.pointer("x", self.stage.operands[0].name)
         for index, value in enumerate(self.loads):
             arguments.pointer(f"t{index}", value.name)
         arguments.size("rows", attributes["rows"])
@@ -111,7 +122,7 @@ class RowText:
         """Whether a reduction's rows are numbered as its result lies in memory."""
         place = 1
         for group in reversed(self.space.kept):
-            if group.steps[-1] != place:
+            if group.steps[len(self.loads)] != place:
                 return False
             place *= group.extent
         return True
@@ -141,7 +152,9 @@ class RowText:
         """What the stage is, the includes, and the functions of the chain."""
         stage, out = self.stage, self.out
         chain = "".join(f" >> {step.text}" for step in stage.chain)
-        names = ", ".join(value.name for value in stage.operands)
+        prologue = stage.attributes["prologue"]
+        first = prologue.text if prologue else stage.operands[0].name
+        names = ", ".join((first, *(value.name for value in self.affine)))
         kind = stage.attributes["kind"]
         call = f"reduce({names}, {kind})" if self.reduces else f"{kind}({names})"
         axes = ", ".join(map(str, stage.attributes["axes"]))
@@ -150,6 +163,7 @@ class RowText:
         out.line()
         out.line(f"namespace {SYMBOL}_types {{")
         called: set[str] = set().union(*(functions(step.expr) for step in stage.chain))
+        called |= functions(prologue.expr) if prologue else set()
         body = definitions(called)
         if body:
             out.lines(body)
@@ -178,6 +192,8 @@ class RowText:
         else:
             self._write_place("row_start", "r", "kept", self.plain.kept)
         self._write_place("column_start", "c", "part", self.plain.reduced)
+        if self.inputs:
+            self.inputs.write(out)
         out.line()
 
     def _write_place(self, name: str, index: str, prefix: str, groups: Sequence[Group]) -> None:
@@ -285,6 +301,8 @@ class RowText:
             out.line(row, note, self.origins.call if index == 1 else None)
         out.line(f"  using namespace {SYMBOL}_types;")
         out.line(f"  Sizes p{{{', '.join(self.arguments.sizes)}}};")
+        if self.inputs:
+            out.line(f"  Inputs inputs{{{self.inputs.given()}}};")
 
     def code(self, states: int) -> StageCode:
         """The finished unit; ``states`` have to fit the workspace."""

@@ -128,14 +128,14 @@ class _RowsEmitter(RowText):
         out.lines(f"""
   int64_t at = first + thread;
   for (; at + (Batch - 1) * Threads < end; at += Batch * Threads) {{
-    Vector<Element> in[Batch];
+    Vector<{self.read}> in[Batch];
 #pragma unroll
     for (int i = 0; i < Batch; ++i) {{ in[i] = load({base}column_start(p, {at})); }}""")
         place = f"{self.head}(at + k / Lanes * Threads) * Lanes + k % Lanes"
         out.line(f"    row.join({self.of('Batch * Lanes', 'in[k / Lanes].lane[k % Lanes]', place)});")
         out.line("  }")
         out.line("  for (; at < end; at += Threads) {")
-        out.line(f"    Vector<Element> in = load({base}column_start(p, {one}));")
+        out.line(f"    Vector<{self.read}> in = load({base}column_start(p, {one}));")
         out.line(f"    row.join({self.of('Lanes', 'in.lane[k]', f'{self.head}at * Lanes + k')});")
         out.line("  }")
 
@@ -151,7 +151,7 @@ class _RowsEmitter(RowText):
     def _write_held(self) -> None:
         out = self.out
         out.lines(f"""
-  Vector<Element> held[Held];
+  Vector<{self.read}> held[Held];
 #pragma unroll
   for (int i = 0; i < Held; ++i) {{
     int64_t at = thread + i * Threads;
@@ -177,7 +177,7 @@ class _RowsEmitter(RowText):
 #pragma unroll
   for (int i = 0; i < Held; ++i) {{
     int64_t at = thread + i * Threads;
-    Vector<Element> in;
+    Vector<{self.read}> in;
     if (at < vectors) {{ in = load(x + start + {self.head}column_start(p, at * Lanes)); }}
 #pragma unroll
     for (int k = 0; k < Lanes; ++k) {{ held[i * Lanes + k] = at < vectors ? float(in.lane[k]) : -INFINITY; }}
@@ -204,7 +204,7 @@ class _RowsEmitter(RowText):
     def _write_gathering_kernel(self) -> None:
         out = self.out
         out.line("__global__ void __launch_bounds__(Threads * Rows) gather(")
-        out.line("    Element const* __restrict__ x, State* __restrict__ states, Sizes p) {")
+        out.line(f"    {self.x}, State* __restrict__ states, Sizes p) {{")
         out.lines("  int thread = threadIdx.x;\n  int64_t block = blockIdx.x, r = block % p.rows;")
         out.lines("  int64_t start = row_start(p, r);")
         out.lines(_EDGES if self.ragged else "  int64_t vectors = p.columns / Lanes;")
@@ -262,7 +262,7 @@ class _RowsEmitter(RowText):
         out, split = self.out, self.splits > 1
         out.line("__global__ void __launch_bounds__(Threads * Rows) finish(")
         source = "State const* __restrict__ states, " if split else ""
-        out.line(f"    Element const* __restrict__ x, {source}{self.tensors()}{self.result}* __restrict__ y,")
+        out.line(f"    {self.x}, {source}{self.tensors()}{self.result}* __restrict__ y,")
         out.line("    Sizes p) {")
         self._write_gathered()
         if not self.exponentials:
@@ -303,14 +303,14 @@ class _RowsEmitter(RowText):
     int64_t at = thread + i * Threads;
     if (at >= vectors) { break; }""")
             if not self.exponentials:
-                out.line("    Vector<Element> const& in = held[i];")
+                out.line(f"    Vector<{self.read}> const& in = held[i];")
             out.line(f"    int64_t column = {self.head}column_start(p, at * Lanes);")
         else:
             out.lines("""
 #pragma unroll 4
   for (int64_t at = first + thread; at < end; at += Threads) {""")
             out.line(f"    int64_t column = {self.head}column_start(p, at * Lanes);")
-            out.line("    Vector<Element> in = load(x + start + column);")
+            out.line(f"    Vector<{self.read}> in = load(x + start + column);")
         self.write_column_places(f"{self.head}at * Lanes", "    ")
         for index in range(len(self.loads)):
             self._write_vector(index)
@@ -379,13 +379,13 @@ class _RowsEmitter(RowText):
         out.lines("  unsigned grid = unsigned(blocks);\n  cudaStream_t on = static_cast<cudaStream_t>(stream);")
         source = ""
         if split:
-            out.lines("""
+            out.lines(f"""
   State* states = static_cast<State*>(workspace);
-  gather<<<grid, Threads, 0, on>>>(static_cast<Element const*>(x), states, p);""")
+  gather<<<grid, Threads, 0, on>>>({self.given_x}, states, p);""")
             source = "states, "
             if self.reduces:
                 out.line("  grid = unsigned(rows);")
         out.lines("  constexpr int Block = Threads * Rows;\n  finish<<<grid, Block, 0, on>>>(")
         given = self.given_tensors()
-        out.line(f"      static_cast<Element const*>(x), {source}{given}static_cast<{self.result}*>(y), p);")
+        out.line(f"      {self.given_x}, {source}{given}static_cast<{self.result}*>(y), p);")
         out.lines("  static_cast<void>(workspace);\n  return cudaGetLastError() == cudaSuccess ? 0 : 3;\n}")

@@ -13,6 +13,7 @@ from kernels.codegen.source import SYMBOL, Source
 from kernels.dsl.ir import Stage
 from kernels.dsl.syntax import Assign
 
+_COMBINE = {"sum": "mu::Adding", "mean": "mu::Adding", "max": "mu::Greatest", "min": "mu::Least"}
 _ROUND = {"f32": "mu::Exact", "bf16": "mu::RoundToBf16", "f16": "mu::RoundToF16"}
 
 
@@ -75,6 +76,7 @@ def _bool(value: bool) -> str:
 def write_epilogue(text: Source, stage: Stage, operands: Operands, compute: str) -> None:
     """The chain as the Epilogue of ``mu::Gemm``."""
     text.extend(["struct Epilogue {", f"  using C = {compute};", "  using V = mu::vec<C>;"])
+    write_reduction(text, stage)
     declare_members(text, operands)
     text.add()
     text.add("  template <class Extent>")
@@ -84,6 +86,21 @@ def write_epilogue(text: Source, stage: Stage, operands: Operands, compute: str)
         expression = without_parentheses(cpp_expression(step.expr, stage, operands))
         text.add(f"    acc = {expression};", mu=step.span.line, remark=f">> {step.text}")
     text.extend(["    return acc;", "  }", "};", ""])
+
+
+def write_reduction(text: Source, stage: Stage) -> None:
+    """How the epilogue reduces, where it does; the loops then store no product."""
+    if stage.reduction is not None:
+        columns, mean = _bool(reduced_extent(stage) == "columns"), _bool(stage.reduction.kind == "mean")
+        line = f"  using Reduce = mu::Reduce<{_COMBINE[stage.reduction.kind]}, {columns}, {mean}>;"
+        text.add(line, mu=stage.reduction.span.line, remark=f">> {stage.reduction.text}")
+
+
+def reduced_extent(stage: Stage) -> str:
+    """``columns`` or ``rows``, whichever the reduction goes over; "" without one."""
+    if stage.reduction is None:
+        return ""
+    return "columns" if stage.reduction.axis == len(stage.operands[0].shape) - 1 else "rows"
 
 
 def _signature(stage: Stage, operands: Operands) -> Signature:
@@ -136,6 +153,7 @@ def gemm_workspace(stage: Stage, compute: str) -> int:
             element=4 if compute == "float" else 8,
             pack_a=knobs["stages"] >= 3,
             pack_b=knobs["stages"] >= 2,
-            sums_in_result=stage.result.dtype == result and knobs["split"] == 1,
+            sums_in_result=stage.result.dtype == result and knobs["split"] == 1 and stage.reduction is None,
+            reduced=reduced_extent(stage),
         )
     )

@@ -1,7 +1,8 @@
 """reduce, softmax and norm on the host: a Config, a statistic and a Body for ``mu/rows.h`` or ``mu/row_lanes.h``.
 
 The first goes over rows whose elements lie in pieces, the second over rows that lie side by side. A norm's weight and
-bias are links like any other, put before the chain's own. The chain of a reduction sees one result at a time.
+bias are links like any other, put before the chain's own. The chain of a reduction sees one result at a time. What the
+rows' elements are computed from, where it is not x alone, is an Expression that the loops read in place of x.
 """
 
 from __future__ import annotations
@@ -16,7 +17,14 @@ from kernels.codegen.host.operands import Operands, collect, declare_members, in
 from kernels.codegen.host.places import Places
 from kernels.codegen.host.signature import Signature
 from kernels.codegen.host.types import cpp_type, loads
-from kernels.codegen.row_space import Group, affine_steps, result_steps, row_space
+from kernels.codegen.row_space import (
+    Group,
+    affine_steps,
+    computed_space,
+    prologue_steps,
+    result_steps,
+    row_space,
+)
 from kernels.codegen.source import SYMBOL, Source
 from kernels.dsl.ir import Acc, Apply, ChainStep, Load, Stage, Value
 from kernels.dsl.syntax import Assign
@@ -62,22 +70,83 @@ def emit_rows(stage: Stage, source: Assign | None) -> StageCode:
     rank = len(rows.kept) + (0 if stage.op == "reduce" else len(rows.reduced))
     operands = collect(stage, tuple(f"at[{axis}]" for axis in range(rank)), rows.strides)
     sizes = [*_sizes("kept", rows.kept, stage.op == "reduce"), *_sizes("reduced", rows.reduced, False)]
+    computed = _computed(stage)
+    if computed is not None:
+        sizes += [*computed.sizes, *computed.operands.members]
     sizes += [*operands.members, ("threads", stage.knobs["threads"])]
-    signature = Signature(("x", *(item.name for item in operands.items)), tuple(sizes))
+    read = ("x",) if computed is None else tuple(item.name for item in computed.operands.items)
+    signature = Signature((*read, *(item.name for item in operands.items)), tuple(sizes))
     text = Source()
-    shape = f"{stage.result.dtype}{list(stage.result.shape)}"
-    axes = ", ".join(map(str, stage.attributes["axes"]))
-    work = f"{stage.attributes['kind']}({x.name}{list(x.shape)}) along ({axes})"
-    text.add(remark=f"{stage.name} = {work} -> {shape}", mu=places.line)
+    text.add(remark=_said(stage), mu=places.line)
     header = "row_lanes" if rows.adjacent else "rows"
     text.extend([f'#include "mu/{header}.h"', "", "namespace {", ""])
+    if computed is not None:
+        _expression(text, stage, computed)
     _config(text, stage, places, rows, rank)
     _body(text, stage, operands, rank)
     text.extend(["}  // namespace", ""])
-    _entry(text, stage, operands, signature, rows)
+    _entry(text, stage, operands, signature, rows, computed)
     unit = text.finish(stage.op, "c++", stage.name)
-    pointers = (x.name, *(value.name for value in operands.pointers))
+    read_values = (x,) if computed is None else computed.operands.pointers
+    pointers = tuple(value.name for value in (*read_values, *operands.pointers))
     return StageCode(unit, pointers, signature.values, 0)
+
+
+def _said(stage: Stage) -> str:
+    """What the stage computes, in a line."""
+    x = stage.operands[0]
+    shape = f"{stage.result.dtype}{list(stage.result.shape)}"
+    axes = ", ".join(map(str, stage.attributes["axes"]))
+    prologue = stage.attributes["prologue"]
+    work = f"{stage.attributes['kind']}({prologue.text if prologue else x.name}{list(x.shape)}) along ({axes})"
+    return f"{stage.name} = {work} -> {shape}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Computed:
+    """What the rows' elements are computed from: tensors over x's dimensions in memory order, merged to ``extents``."""
+
+    operands: Operands
+    extents: tuple[int, ...]
+
+    @property
+    def sizes(self) -> tuple[tuple[str, int], ...]:
+        """The extents that travel at run time: all but the outermost."""
+        return tuple((f"inner{axis}", extent) for axis, extent in enumerate(self.extents) if axis)
+
+
+def _computed(stage: Stage) -> _Computed | None:
+    prologue = stage.attributes["prologue"]
+    if prologue is None:
+        return None
+    inputs = tuple(dict.fromkeys(load.value for load in loads(prologue.expr)))
+    groups = computed_space(stage, inputs)
+    extents = tuple(group.extent for group in groups)
+    strides = {value: tuple(group.steps[index] for group in groups) for index, value in enumerate(inputs)}
+    axes = tuple(f"at[{axis}]" for axis in range(len(extents)))
+    found = collect(replace(stage, chain=(prologue,)), axes, strides)
+    items = tuple(replace(item, name=f"e{position}") for position, item in enumerate(found.items))
+    return _Computed(Operands(items), extents)
+
+
+def _expression(text: Source, stage: Stage, computed: _Computed) -> None:
+    """``struct Expression``: the elements at a place of x, and on along its innermost extent."""
+    prologue, rank = stage.attributes["prologue"], len(computed.extents)
+    text.extend(["struct Expression {", f"  using C = {_compute(stage)};", "  using V = mu::vec<C>;"])
+    declare_members(text, computed.operands)
+    if computed.sizes:
+        text.add(f"  int64_t {', '.join(name for name, _ in computed.sizes)};")
+    text.add()
+    text.add("  template <class Extent>")
+    text.add("  V operator()(int64_t place, [[maybe_unused]] Extent extent) const {")
+    text.add(f"    [[maybe_unused]] int64_t at[{rank}];")
+    for axis in range(rank - 1, 0, -1):
+        text.add(f"    at[{axis}] = place % inner{axis};")
+        text.add(f"    place /= inner{axis};")
+    text.add("    at[0] = place;")
+    expression = without_parentheses(cpp_expression(prologue.expr, stage, computed.operands))
+    text.add(f"    return {expression};", mu=prologue.span.line, remark=prologue.text)
+    text.extend(["  }", "};", ""])
 
 
 def _with_affine_links(stage: Stage, places: Places) -> tuple[Stage, dict[Value, tuple[int, ...]]]:
@@ -100,9 +169,10 @@ def _with_affine_links(stage: Stage, places: Places) -> tuple[Stage, dict[Value,
 
 def _rows(stage: Stage, steps: dict[Value, tuple[int, ...]]) -> _Rows:
     reduces = stage.op == "reduce"
-    space = row_space(
-        stage, [*steps.values(), result_steps(stage, stage.result) if reduces else stage.result.strides]
-    )
+    result = result_steps(stage, stage.result) if reduces else stage.result.strides
+    count = len(steps) + 1
+    space = row_space(stage, [*steps.values(), result, *prologue_steps(stage)])
+    space = replace(space, kept=_first(space.kept, count), reduced=_first(space.reduced, count))
     nothing = Group(1, 1, (0,) * (len(steps) + 1))
     kept, reduced = space.kept or (nothing,), space.reduced or (nothing,)
     order = (*kept, *(() if reduces else reduced))
@@ -110,6 +180,11 @@ def _rows(stage: Stage, steps: dict[Value, tuple[int, ...]]) -> _Rows:
         order = (*reduced, *kept)
     strides = {value: tuple(group.steps[index] for group in order) for index, value in enumerate(steps)}
     return _Rows(kept, reduced, space.adjacent, strides)
+
+
+def _first(groups: Sequence[Group], count: int) -> tuple[Group, ...]:
+    """The groups with the steps of the first ``count`` operands alone."""
+    return tuple(replace(group, steps=group.steps[:count]) for group in groups)
 
 
 def _sizes(prefix: str, groups: Sequence[Group], result: bool) -> list[tuple[str, int]]:
@@ -129,6 +204,8 @@ def _config(text: Source, stage: Stage, places: Places, rows: _Rows, rank: int) 
     text.add("struct Config {")
     text.add(f"  using X = {cpp_type(x.dtype, stage, x.name)};", mu=places.operand(0), remark=x.name)
     text.add(f"  using Out = {cpp_type(stage.result.dtype, stage, stage.name)};", mu=places.line)
+    if stage.attributes["prologue"] is not None:
+        text.add("  using Expression = ::Expression;", mu=places.operand(0))
     text.add(f"  using Compute = {_compute(stage)};", mu=places.line)
     text.add(f"  static constexpr int kept = {len(rows.kept)}, reduced = {len(rows.reduced)}, rank = {rank};")
     # The knob counts elements; the loops take whole registers.
@@ -157,7 +234,9 @@ def _body(text: Source, stage: Stage, operands: Operands, rank: int) -> None:
     text.extend(["    return acc;", "  }", "};", ""])
 
 
-def _entry(text: Source, stage: Stage, operands: Operands, signature: Signature, rows: _Rows) -> None:
+def _entry(
+    text: Source, stage: Stage, operands: Operands, signature: Signature, rows: _Rows, computed: _Computed | None
+) -> None:
     signature.declare(text, SYMBOL)
 
     def listed(prefix: str, groups: Sequence[Group], suffix: str = "") -> str:
@@ -168,8 +247,13 @@ def _entry(text: Source, stage: Stage, operands: Operands, signature: Signature,
     text.add(f"      {listed('kept', rows.kept)}, {listed('kept', rows.kept, '_step')}, {result},")
     text.add(f"      {listed('reduced', rows.reduced)}, {listed('reduced', rows.reduced, '_step')}}};")
     text.add(f"  const Body body{{{', '.join(initialisers(operands))}}};")
+    x = "x"
+    if computed is not None:
+        given = [*initialisers(computed.operands), *(name for name, _ in computed.sizes)]
+        text.add(f"  const Expression expression{{{', '.join(given)}}};")
+        x = "mu::Computed<Expression>{&expression, 0}"
     statistic = f"mu::Lane{_STATISTICS[stage.attributes['kind']]}" if rows.adjacent else "Statistic"
     loops = "RowLanes" if rows.adjacent else "Rows"
-    text.add(f"  mu::{loops}<Config, {statistic}, Body> rows_of(space, x, out, body);")
+    text.add(f"  mu::{loops}<Config, {statistic}, Body> rows_of(space, {x}, out, body);")
     text.add("  return rows_of.run(threads);")
     text.add("}")

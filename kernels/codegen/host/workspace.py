@@ -26,10 +26,15 @@ class GemmShape:
     pack_a: bool
     pack_b: bool
     sums_in_result: bool
+    reduced: str = ""
+    """``columns`` or ``rows`` where an epilogue reduces over them: a partial result a register tile."""
 
 
 def workspace_bytes(shape: GemmShape) -> int:
-    """Bytes for the most threads that may run: partial sums, a block of B a group, a block of A a thread."""
+    """Bytes for the most threads that may run.
+
+    Partial sums, partial results of a reduction, a block of B a group, a block of A a thread.
+    """
     slack = _LINE // shape.element
     (tile_m, tile_n, tile_k), (micro_m, micro_n) = shape.tile, shape.micro
     items = shape.batch * shape.split
@@ -39,6 +44,9 @@ def workspace_bytes(shape: GemmShape) -> int:
     elements = 0
     if not shape.sums_in_result and (shape.split > 1 or shape.k > tile_k):
         elements += _padded(items * shape.m * shape.n, slack)
+    if shape.reduced:
+        across, down = _panels(shape.n, micro_n) * shape.m, _panels(shape.m, micro_m) * shape.n
+        elements += _padded(shape.batch * (across if shape.reduced == "columns" else down), slack)
     if shape.pack_b:
         elements += _padded(_padded(min(tile_n, shape.n), micro_n) * depth, slack) * min(items, threads)
     if shape.pack_a:

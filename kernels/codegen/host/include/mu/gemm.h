@@ -19,7 +19,9 @@ class Gemm {
   using Round = typename Config::Round;
   static constexpr int MR = Config::micro_m, NR = Config::micro_n;
   static constexpr int64_t slack = 64 / int64_t(sizeof(C));
-  static constexpr bool in_out = std::is_same_v<C, Out> && Config::split == 1;
+  static constexpr bool reduces = reducing<Epilogue>;
+  static constexpr bool in_out = std::is_same_v<C, Out> && Config::split == 1 && !reduces;
+  static_assert(!reduces || (Config::split == 1 && Config::tile_m % MR == 0 && Config::tile_n % NR == 0));
 
  public:
   Gemm(Extents size_, View<typename Config::A> a_, View<typename Config::B> b_, void* out_, Epilogue epilogue_)
@@ -41,6 +43,10 @@ class Gemm {
         const Share rows = share(size.batch * size.m, thread, threads);
         for (int64_t row = rows.begin; row < rows.end; ++row) reduce(row);
       }
+      if constexpr (reduces) {
+#pragma omp barrier
+        ended().combine(ends_, out, thread, threads);
+      }
     }
     return 0;
   }
@@ -60,6 +66,7 @@ class Gemm {
   const Epilogue epilogue;
   Barrier barriers_[max_threads];
   C* partial_;
+  C* ends_ = nullptr;  // partial results of an epilogue that reduces
   C* blocks_b_;
   C* blocks_a_;
   int64_t block_a_, block_b_;
@@ -68,12 +75,19 @@ class Gemm {
   static int64_t padded(int64_t extent, int64_t width) { return panels(extent, width) * width; }
   static int64_t least(int64_t x, int64_t y) { return x < y ? x : y; }
 
-  // The workspace: partial sums, then a block of B a group, then a block of A a thread (workspace.py computes the same).
+  auto ended() const { return Partials<C, typename Epilogue::Reduce>(size.batch, size.m, size.n, MR, NR); }
+
+  // The workspace: partial sums, partial results of an epilogue that reduces, a block of B a group, a block of A a
+  // thread (workspace.py computes the same).
   void lay_out(void* workspace, int64_t items, int threads) {
     const int64_t depth = least(Config::tile_k, size.k);
     const bool sums = !in_out && (Config::split > 1 || size.k > Config::tile_k);
     partial_ = in_out ? reinterpret_cast<C*>(out) : aligned(workspace);
     C* next = aligned(workspace) + (sums ? padded(items * size.m * size.n, slack) : 0);
+    if constexpr (reduces) {
+      ends_ = next;
+      next += padded(ended().elements(), slack);
+    }
     block_b_ = Config::pack_b ? padded(padded(least(Config::tile_n, size.n), NR) * depth, slack) : 0;
     block_a_ = Config::pack_a ? padded(padded(least(Config::tile_m, size.m), MR) * depth, slack) : 0;
     blocks_b_ = next;
@@ -168,7 +182,8 @@ class Gemm {
         tile.panel_a = team.block_a + (i - down.begin) * depth;
         tile.panel_b = team.block_b + panel * NR * depth;
         tile.sums = sums + i * size.n + j;
-        tile.out = out + (batch * size.m + i) * size.n + j;
+        if constexpr (reduces) tile.partial = ended().at(ends_, batch, i, j);
+        else tile.out = out + (batch * size.m + i) * size.n + j;
         tile.width = size.n;
         tile.run(epilogue);
       }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "mu/math.h"
+#include "mu/reducing.h"
 
 namespace mu {
 
@@ -40,6 +41,7 @@ struct Tile {
   C* sums;
   typename Config::Out* out;
   int64_t width;
+  C* partial;  // of an epilogue that reduces, which stores nothing
 
   template <class Epilogue>
   void run(const Epilogue& epilogue) const {
@@ -141,9 +143,12 @@ struct Tile {
         const int64_t at = r * width + v * lanes<C>;
         vec<C> sum = load<C>(&block[r][v * lanes<C>], Whole{});
         if (!pass.first) sum += load<C>(sums + at, extent(v));
-        store<C>(out + at, epilogue(sum, batch, i + r, j + v * lanes<C>, extent(v)), extent(v));
+        const vec<C> value = epilogue(sum, batch, i + r, j + v * lanes<C>, extent(v));
+        if constexpr (reducing<Epilogue>) store<C>(&block[r][v * lanes<C>], value, Whole{});
+        else store<C>(out + at, value, extent(v));
       }
     }
+    if constexpr (reducing<Epilogue>) reduce_tile<typename Epilogue::Reduce, C>(block, rows, columns, partial);
   }
 };
 

@@ -21,7 +21,7 @@ constexpr int64_t enough_tiles = 4;
 template <class Config, template <class> class Statistic, class Body>
 class RowLanes {
   using C = typename Config::Compute;
-  using X = typename Config::X;
+  using X = RowSource<Config>;
   using Out = typename Config::Out;
   using Space = RowSpace<Config>;
   using Rule = Statistic<Config>;
@@ -32,8 +32,10 @@ class RowLanes {
   using State = typename Rule::template State<W>;
 
  public:
-  RowLanes(const Space& space, const void* x, void* out, const Body& body)
-      : space_(space), x_(static_cast<const X*>(x)), out_(static_cast<Out*>(out)), body_(body),
+  // `x` is a pointer, or what computes the elements (row_source.h).
+  template <class Source>
+  RowLanes(const Space& space, Source x, void* out, const Body& body)
+      : space_(space), x_(static_cast<X>(x)), out_(static_cast<Out*>(out)), body_(body),
         columns_(space.columns()), width_(space.kept[inner]), across_((width_ + n * V - 1) / (n * V)),
         tiles_(space.rows() / width_ * across_) {}
 
@@ -64,7 +66,7 @@ class RowLanes {
   };
 
   const Space& space_;
-  const X* const x_;
+  const X x_;
   Out* const out_;
   const Body& body_;
   const int64_t columns_, width_, across_, tiles_;
@@ -83,7 +85,7 @@ class RowLanes {
     int64_t kept[Config::kept];
     Space::split(tile / across_, space_.kept, inner, kept);
     kept[inner] = first;
-    const X* x = x_ + Space::distance(kept, space_.kept_step, Config::kept);
+    X x = x_ + Space::distance(kept, space_.kept_step, Config::kept);
     if (!sharing) return finish<W>(state_of<W>(x, extent, 0, columns_), x, kept, extent, 0, columns_);
     const Share mine = share(columns_, thread, threads);
     Slot* slots = slots_[parity_[thread]];
@@ -119,7 +121,7 @@ class RowLanes {
   }
 
   template <int W, class Extent>
-  State<W> state_of(const X* x, Extent extent, int64_t begin, int64_t end) const {
+  State<W> state_of(X x, Extent extent, int64_t begin, int64_t end) const {
     State<W> state = piece_of<W>(x, extent, begin, begin + lane_piece < end ? begin + lane_piece : end);
     for (int64_t i = begin + lane_piece; i < end; i += lane_piece) {
       const int64_t to = i + lane_piece < end ? i + lane_piece : end;
@@ -129,7 +131,7 @@ class RowLanes {
   }
 
   template <int W, class Extent>
-  State<W> piece_of(const X* x, Extent extent, int64_t begin, int64_t end) const {
+  State<W> piece_of(X x, Extent extent, int64_t begin, int64_t end) const {
     const auto read = [&](int64_t i, int v) {
       int64_t at[Config::reduced];
       return load<C>(x + element(i, at) + v * n, extent);
@@ -139,7 +141,7 @@ class RowLanes {
 
   // From the rows' state to the results of elements [begin, end).
   template <int W, class Extent>
-  void finish(const State<W>& state, const X* x, const int64_t* kept, Extent extent, int64_t begin,
+  void finish(const State<W>& state, X x, const int64_t* kept, Extent extent, int64_t begin,
               int64_t end) const {
     if constexpr (reduces) {
       reduced<W>(state, kept, extent);

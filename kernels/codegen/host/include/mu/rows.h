@@ -23,7 +23,7 @@ constexpr int64_t enough_rows = 4;
 template <class Config, class Statistic, class Body>
 class Rows {
   using C = typename Config::Compute;
-  using X = typename Config::X;
+  using X = RowSource<Config>;
   using Out = typename Config::Out;
   using State = typename Statistic::State;
   using Space = RowSpace<Config>;
@@ -32,8 +32,10 @@ class Rows {
   static constexpr bool places = std::is_same_v<Out, int64_t>;
 
  public:
-  Rows(const Space& space, const void* x, void* out, const Body& body)
-      : space_(space), x_(static_cast<const X*>(x)), out_(static_cast<Out*>(out)), body_(body), rows_(space.rows()),
+  // `x` is a pointer, or what computes the elements (row_source.h).
+  template <class Source>
+  Rows(const Space& space, Source x, void* out, const Body& body)
+      : space_(space), x_(static_cast<X>(x)), out_(static_cast<Out*>(out)), body_(body), rows_(space.rows()),
         columns_(space.columns()), length_(space.reduced[outer]) {}
 
   // `wanted_threads` 0: as many as pay. Returns 0.
@@ -66,7 +68,7 @@ class Rows {
   };
 
   const Space& space_;
-  const X* const x_;
+  const X x_;
   Out* const out_;
   const Body& body_;
   const int64_t rows_, columns_, length_;
@@ -162,7 +164,7 @@ class Rows {
     } else {
       const auto result = Statistic::row(state, columns_);
       each_piece(row, begin, end, [&](int64_t from, int64_t j, int64_t to, int64_t) {
-        const X* x = x_ + from;
+        const X x = x_ + from;
         write([&](int64_t at, auto extent) { return result(load<C>(x + at, extent)); }, row, from, j, to);
       });
     }

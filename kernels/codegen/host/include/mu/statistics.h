@@ -6,6 +6,7 @@
 #pragma once
 
 #include "mu/math.h"
+#include "mu/row_source.h"
 
 namespace mu {
 
@@ -125,7 +126,7 @@ template <class Config, class Rule, class Term = Itself>
 struct Number {
   using C = typename Config::Compute;
   using State = C;
-  static State of(const typename Config::X* x, int64_t begin, int64_t end) {
+  static State of(RowSource<Config> x, int64_t begin, int64_t end) {
     return fold<Config>(
         begin, end, C(Rule::identity), [x](int64_t j, auto extent) { return Term::of(load<C>(x + j, extent)); },
         [](auto left, auto right) { return Rule::combine(left, right); });
@@ -169,7 +170,7 @@ struct Place {
     C value;
     int64_t place;
   };
-  static State of(const typename Config::X* x, int64_t begin, int64_t end) {
+  static State of(RowSource<Config> x, int64_t begin, int64_t end) {
     const auto read = [x](int64_t j, auto extent) { return load<C>(x + j, extent); };
     const auto combine = [](auto left, auto right) { return Rule::combine(left, right); };
     const C found = fold<Config>(begin, end, C(Rule::identity), read, combine);
@@ -212,7 +213,7 @@ struct Exponentials {
 
   // `keep(j, exponential, extent)` sees every exponential.
   template <class Keep>
-  static State of(const typename Config::X* x, int64_t begin, int64_t end, Keep keep) {
+  static State of(RowSource<Config> x, int64_t begin, int64_t end, Keep keep) {
     const auto greater = [](auto left, auto right) { return right > left ? right : left; };
     const auto read = [x](int64_t j, auto extent) { return load<C>(x + j, extent); };
     State state{fold<Config>(begin, end, -std::numeric_limits<C>::infinity(), read, greater), C(0)};
@@ -225,7 +226,7 @@ struct Exponentials {
     state.sum = fold<Config>(begin, end, C(0), exponential, [](auto left, auto right) { return left + right; });
     return state;
   }
-  static State of(const typename Config::X* x, int64_t begin, int64_t end) {
+  static State of(RowSource<Config> x, int64_t begin, int64_t end) {
     return of(x, begin, end, [](int64_t, vec<C>, auto) {});
   }
   static State merge(State left, State right) {
@@ -280,7 +281,7 @@ struct Moments {
   struct State {
     C count, mean, squares;
   };
-  static State of(const typename Config::X* x, int64_t begin, int64_t end) {
+  static State of(RowSource<Config> x, int64_t begin, int64_t end) {
     const auto add = [](auto left, auto right) { return left + right; };
     const auto read = [x](int64_t j, auto extent) { return load<C>(x + j, extent); };
     const C count = C(end - begin);

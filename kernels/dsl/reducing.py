@@ -1,0 +1,127 @@
+"""The link that ends a product's chain: ``gemm(x, w.T) >> gelu() >> reduce(sum, dim=1)``.
+
+It reads the link, and says which targets and knobs it stands with. A reduction of any other tensor is the stage
+``reduce`` (see ``rows``).
+"""
+
+from __future__ import annotations
+
+from kernels.dsl.arguments import truth
+from kernels.dsl.errors import ArgumentError, Epilogue, KnobValue, Tile
+from kernels.dsl.ir import Reduction, Stage
+from kernels.dsl.printer import format_link, format_value
+from kernels.dsl.resolve import integer, suggestion
+from kernels.dsl.rows import REDUCTIONS
+from kernels.dsl.scope import Failed, Scope
+from kernels.dsl.syntax import Argument, Assign, Link, Name
+from kernels.targets import Target
+
+NAME = "reduce"
+"""The link's name, which is the stage's too."""
+KINDS = ("sum", "mean", "max", "min")
+"""What it does with a row or a column."""
+USAGE = "reduce(sum, dim=1, keepdim=false)"
+DOC = (
+    f"{USAGE}: sum, mean, max or min of a gemm or bmm over its columns (the last dimension) or its "
+    "rows; the last link; host alone, elsewhere the stage reduce"
+)
+"""For the reference."""
+
+Shape = tuple[int, ...]
+
+
+def split_chain(stage: Assign, shape: Shape, scope: Scope) -> tuple[tuple[Link, ...], Reduction | None]:
+    """The links in front of the reduction, and the reduction where there is one; notes one that is not the last."""
+    places = [index for index, link in enumerate(stage.chain) if link.name == NAME]
+    if not places:
+        return stage.chain, None
+    for index in places:
+        if index + 1 < len(stage.chain):
+            refuse_place(stage, stage.chain[index], "is not the last link", scope)
+    others = tuple(link for link in stage.chain if link.name != NAME)
+    try:
+        return others, _read(stage.chain[places[-1]], shape, scope)
+    except Failed:
+        return others, None
+
+
+def refuse_place(stage: Assign, link: Link, why: str, scope: Scope) -> None:
+    """Note a reduction where none can stand."""
+    arguments = format_link(link).partition("(")[2]
+    what = f"reduce in the chain of {stage.target} {why}"
+    mend = f"it ends the chain of a gemm or bmm; else use the stage: r = reduce({stage.target}, {arguments}"
+    scope.note(Epilogue(link.span, found=link.name, what=what, mend=mend))
+
+
+def reduced(shape: Shape, reduction: Reduction) -> Shape:
+    """The result's shape, of a product of ``shape``."""
+    axis = reduction.axis
+    return (*shape[:axis], *((1,) if reduction.keepdim else ()), *shape[axis + 1 :])
+
+
+def check_stage(stage: Stage, target: Target, scope: Scope) -> bool:
+    """Whether the target reduces in a product's epilogue; notes what it or the knobs do not allow."""
+    reduction = stage.reduction
+    if reduction is None:
+        return True
+    if target is not Target.HOST:
+        text = reduction.text.partition("(")[2]
+        what = f"the epilogue of {stage.op} on {target} does not reduce"
+        mend = f"end the chain before it, and use the stage: r = reduce({stage.name}, {text}"
+        scope.note(Epilogue(reduction.span, found=reduction.text, what=what, mend=mend))
+        return False
+    if stage.knobs["split"] != 1:
+        legal = "1 in front of a reduction, which works on whole sums"
+        place = scope.place(stage, "split")
+        scope.note(KnobValue(place, knob="split", found=stage.knobs["split"], legal=legal))
+    _check_tile(stage, scope)
+    return True
+
+
+def _check_tile(stage: Stage, scope: Scope) -> None:
+    """Each register tile has a partial result of its own, whatever thread works on it: blocks are whole tiles."""
+    (m, n, k), (rows, columns) = stage.knobs["tile"], stage.knobs["micro"]
+    if m % rows or n % columns:
+        why = f"a reduction works on whole register tiles of {rows}, {columns}"
+        mend = f"write tile({-(-m // rows) * rows}, {-(-n // columns) * columns}, {k})"
+        scope.note(Tile(scope.place(stage, "tile", "micro"), found=f"{m}, {n}, {k}", why=why, mend=mend))
+
+
+def _read(link: Link, shape: Shape, scope: Scope) -> Reduction:
+    given = _given(link, scope)
+    rank = len(shape)
+    dim = integer(given["dim"], scope) if "dim" in given else -1
+    axis = dim % rank
+    if not -rank <= dim < rank or axis < rank - 2:
+        what = f"dim is {dim}, and a product of {rank} dimensions is reduced over its columns or its rows"
+        mend = f"write dim={rank - 1} or dim={rank - 2}; other dimensions are for the stage reduce"
+        raise scope.fail(ArgumentError(given["dim"].span, found=dim, what=what, mend=mend))
+    keepdim = truth("keepdim", given.get("keepdim"), False, scope)
+    return Reduction(_kind(given["kind"], scope), axis, keepdim, format_link(link), link.span)
+
+
+def _given(link: Link, scope: Scope) -> dict[str, Argument]:
+    if len(link.args) != 1:
+        what = f"the link reduce takes one value by position and got {len(link.args)}"
+        raise scope.fail(ArgumentError(link.span, what=what, mend=f"write {USAGE}"))
+    given = {"kind": link.args[0]}
+    for keyword in link.kwargs:
+        if keyword.name not in ("dim", "keepdim"):
+            what = f"the link reduce has no argument {keyword.name!r}"
+            raise scope.fail(ArgumentError(keyword.span, found=keyword.name, what=what, mend=f"write {USAGE}"))
+        if keyword.name in given:
+            what = f"reduce got {keyword.name!r} twice"
+            raise scope.fail(ArgumentError(keyword.span, what=what, mend="keep one of them"))
+        given[keyword.name] = keyword.value
+    return given
+
+
+def _kind(node: Argument, scope: Scope) -> str:
+    found = format_value(node)
+    if isinstance(node, Name) and found in KINDS:
+        return found
+    near = suggestion(found, list(KINDS))
+    mend = f"write {', '.join(KINDS)}" + (f" ({near})" if near.startswith("did") else "")
+    if found in REDUCTIONS:
+        mend += f", or end the chain and use the stage reduce(…, {found})"
+    raise scope.fail(ArgumentError(node.span, found=found, what=f"the link reduce knows no {found!r}", mend=mend))
