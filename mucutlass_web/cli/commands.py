@@ -75,11 +75,12 @@ def build_command(options: Namespace) -> int:
     if options.json:
         _print_json(to_json(report))
     else:
-        _print_report(report)
+        print_report(report)
     return 0 if report.outcome is BuildOutcome.BUILT else 1
 
 
-def _print_report(report: BuildReport) -> None:
+def print_report(report: BuildReport) -> None:
+    """Say for people what a build took and what it warned of; logs of failures on standard error."""
     for unit in report.units:
         hit = ", from the cache" if unit.cache_hit else ""
         print(f"{unit.symbol}: {unit.outcome.value} by {unit.compiler} in {unit.seconds:.2f} s{hit}")
@@ -102,7 +103,7 @@ def evaluate_command(options: Namespace) -> int:
     store = cache()
     report = build(emission, cache=store)
     if report.outcome is not BuildOutcome.BUILT:
-        _print_report(report)
+        print_report(report)
         return 1
     inspection = inspect_problem(options.problem, options.size, target)
     evaluation = evaluate(

@@ -15,3 +15,9 @@ class SymbolsUnbound(UserError):
     """A program with symbolic sizes and no problem to bind them."""
 
     template = "{path}: sizes such as {symbol} need a problem; --problem FILE.py would bind them"
+
+
+class FileNotWritable(UserError):
+    """The output file named on the command line."""
+
+    template = "{path}: {why}; a path in a folder that may be written to would be right"

@@ -15,6 +15,7 @@ from kernels.dsl import ProgramErrors
 from kernels.errors import UserError
 from kernels.targets import Policy, Target
 from mucutlass_web.cli import commands
+from mucutlass_web.cli.export import export_command
 
 _CARDS = [target for target in Target if target.is_cuda]
 
@@ -42,11 +43,10 @@ def build_parser() -> ArgumentParser:
     _add_machine_code(verb)
 
     verb = add("evaluate", "Build, validate and time a program on this machine.", commands.evaluate_command)
-    verb.add_argument("file", type=Path)
-    verb.add_argument("--problem", type=Path, required=True)
-    _add_device(verb)
-    verb.add_argument("--tolerance", default="kernelbench")
-    _add_policy(verb)
+    _add_evaluate(verb)
+
+    verb = add("export", "Write a program as one Python file in KernelBench's form.", export_command)
+    _add_export(verb)
 
     verb = add("translate", "A first program for a problem, or for each in a folder.", commands.translate_command)
     verb.add_argument("path", type=Path)
@@ -59,6 +59,22 @@ def build_parser() -> ArgumentParser:
     add("peaks", "Measure this machine's peaks.", commands.peaks_command)
     add("reference", "Print the language reference that goes into a prompt.", commands.reference_command)
     return parser
+
+
+def _add_evaluate(verb: ArgumentParser) -> None:
+    verb.add_argument("file", type=Path)
+    verb.add_argument("--problem", type=Path, required=True)
+    _add_device(verb)
+    verb.add_argument("--tolerance", default="kernelbench")
+    _add_policy(verb)
+
+
+def _add_export(verb: ArgumentParser) -> None:
+    verb.add_argument("file", type=Path)
+    verb.add_argument("--problem", type=Path, required=True)
+    verb.add_argument("-o", "--output", type=Path, required=True, metavar="OUT", help="the file to write")
+    verb.add_argument("--with-binaries", action="store_true", help="build here and embed the shared objects")
+    _add_target(verb)
 
 
 def _add_policy(verb: ArgumentParser) -> None:

@@ -1,0 +1,110 @@
+"""Exported files: run in fresh processes beside the problem's Model, with our package out of reach."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kernels.problems.files import own_directory
+from mucutlass_web.cli.main import main
+
+ONCE = """program linear(x: f32[M, K], gemm.weight: f32[N, K], gemm.bias: f32[N]) -> f32[M, N]
+  w = cast(gemm.weight, f32) @once
+  y = gemm(x, w.T) >> bias(gemm.bias)
+  z = torch.relu(y) -> f32[1024, 1024]
+  return z
+"""
+CHECK = """
+import json, sys, torch
+assert not any(name.split(".")[0] == "kernels" for name in sys.modules)
+problem, exported = {}, {}
+exec(open(sys.argv[1]).read(), problem)
+problem.update(problem["SIZES"]["cpu"])
+# As KernelBench loads it: two lines in front, and a context of its own.
+exec("import os\\n" + open(sys.argv[2]).read(), exported)
+torch.manual_seed(7)
+model = problem["Model"](*problem["get_init_inputs"]())
+torch.manual_seed(7)
+ours = exported["ModelNew"](*problem["get_init_inputs"]())
+inputs = problem["get_inputs"]()
+
+def same(*tensors):
+    return bool(torch.allclose(model(*tensors), ours(*tensors), rtol=1e-4, atol=1e-4))
+
+def refused(*tensors):
+    try:
+        ours(*tensors)
+    except exported["WrongInput"] as error:
+        return str(error)
+
+found = {"names": list(model.state_dict()) == list(ours.state_dict()), "same": same(*inputs)}
+found["strided"] = same(*[torch.empty(*t.shape[:-1], 2 * t.shape[-1])[..., ::2].copy_(t) for t in inputs])
+first, second = ours(*inputs), ours(*inputs)
+found["fresh"] = first.data_ptr() != second.data_ptr()
+with torch.no_grad():
+    for a, b in zip(model.parameters(), ours.parameters()):
+        a.mul_(1.5), b.mul_(1.5)
+found["changed"] = same(*inputs)
+model = problem["Model"](*problem["get_init_inputs"]())
+ours.load_state_dict(model.state_dict())
+found["loaded"] = same(*inputs)
+found["shape"] = refused(inputs[0][1:])
+found["dtype"] = refused(inputs[0].double())
+found["count"] = refused()
+print(json.dumps(found))
+"""
+
+
+def run_check(folder: Path, problem: Path, exported: Path) -> dict[str, object]:
+    environment = {"PATH": "/usr/bin:/bin", "TORCH_EXTENSIONS_DIR": str(folder / "builds"), "HOME": str(folder)}
+    result = subprocess.run(
+        [sys.executable, "-I", "-c", CHECK, str(problem), str(exported)],
+        capture_output=True, text=True, env=environment, cwd=folder, timeout=300,
+    )  # fmt: skip
+    assert result.returncode == 0, result.stderr
+    found: dict[str, object] = json.loads(result.stdout)
+    return found
+
+
+@pytest.mark.parametrize(
+    "name", ["02_gemm_bias_relu", "17_softmax", "23_conv2d_bias_relu", "14_mlp", "once", "binaries"]
+)
+def test_an_exported_file_is_the_problems_model(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stem = name if name[0].isdigit() else "02_gemm_bias_relu"
+    problem, program, out = own_directory() / f"{stem}.py", tmp_path / "p.mu", tmp_path / "model_new.py"
+    assert main(["translate", str(problem)]) == 0
+    program.write_text(ONCE if name == "once" else capsys.readouterr().out)
+    more = ["--with-binaries"] if name == "binaries" else []
+    assert main(["export", str(program), "--problem", str(problem), "-o", str(out), *more]) == 0
+    found = run_check(tmp_path, problem, out)
+    assert "would be right" in str(found.pop("shape"))
+    assert "float64" in str(found.pop("dtype"))
+    assert "0 tensors" in str(found.pop("count"))
+    assert all(found.values()), found
+
+
+def test_a_file_for_a_card_holds_its_sources_and_says_what_it_needs(tmp_path: Path) -> None:
+    problem, program, out = own_directory() / "02_gemm_bias_relu.py", tmp_path / "p.mu", tmp_path / "model_new.py"
+    program.write_text(ONCE.replace("f32[1024, 1024]", "f32[4096, 4096]"))
+    assert main(["export", str(program), "--problem", str(problem), "-o", str(out), "--arch", "sm_90a"]) == 0
+    text = out.read_text()
+    assert text.startswith('"""linear for sm_90a: KernelBench\'s ModelNew for the problem "02_gemm_bias_relu"')
+    assert "Needs torch and nvcc with CUTLASS's headers" in text
+    assert "_HEADERS = {}" in text
+    assert "from __future__" not in text
+    assert "class ModelNew(_problem.Model):" in text
+    compile(text, "model_new.py", "exec")
+
+
+def test_an_output_that_cannot_be_written_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    program = tmp_path / "p.mu"
+    program.write_text(ONCE)
+    problem = own_directory() / "02_gemm_bias_relu.py"
+    assert main(["export", str(program), "--problem", str(problem), "-o", str(tmp_path / "no/where.py")]) == 1
+    assert "file-not-writable" in capsys.readouterr().err
