@@ -96,9 +96,12 @@ template <class C, int Width, class Round, class S>
 inline void pack_columns(C* panel, const S* from, int64_t i_stride, int count, int64_t depth) {
   constexpr int n = lanes<C>;
   constexpr bool overhangs = Width < n;
-  const int64_t whole = depth / n * n;
-  // With an overhang the last rows are written one by one, so that nothing lands behind the panel.
-  const int64_t vectors = overhangs && whole == depth ? whole - n : whole;
+  int64_t vectors = depth / n * n;
+  if constexpr (overhangs) {
+    // A row's vector reaches past it. The last rows are written one by one, so that nothing lands behind the panel,
+    // where another thread may be packing the next one.
+    while (vectors > 0 && (depth - vectors + 1) * Width < n) vectors -= n;
+  }
   for (int64_t k = 0; k < vectors; k += n) {
     for (int first = 0; first < Width; first += n) {
       vec<C> row[n];
@@ -117,7 +120,7 @@ inline void pack_columns(C* panel, const S* from, int64_t i_stride, int count, i
       }
     }
   }
-  pack_elements<C, Width, Round>(panel, from, i_stride, 1, count, vectors > 0 ? vectors : 0, depth);
+  pack_elements<C, Width, Round>(panel, from, i_stride, 1, count, vectors, depth);
 }
 
 template <class C, int Width, class Round, class S>
