@@ -8,6 +8,7 @@ There is nothing to share between filters, and so no tile: the knob is not read.
 from __future__ import annotations
 
 from kernels.codegen.cuda.conv_frame import ConvFrame
+from kernels.codegen.cuda.frame import stage_code
 from kernels.codegen.emission import StageCode
 from kernels.dsl.ir import Stage
 from kernels.dsl.syntax import Assign
@@ -48,18 +49,13 @@ class _DirectEmitter:
         self.coordinates = [("image", "batch"), *inner]
 
     def emit(self) -> StageCode:
-        frame, arguments = self.frame, self.frame.arguments
+        frame = self.frame
         frame.write_head("depthwise, FP32 sums")
         self._write_patch()
         frame.write_geometry()
         self._write_kernel()
         self._write_function()
-        return StageCode(
-            unit=self.out.unit(self.stage.op, self.stage.name),
-            pointers=tuple(arguments.pointers.values()),
-            sizes=tuple(arguments.sizes.values()),
-            workspace_bytes=0,
-        )
+        return stage_code(self.out, self.stage, self.frame.arguments)
 
     def _write_patch(self) -> None:
         result = self.stage.result

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from kernels.codegen.cuda.arguments import Arguments
 from kernels.codegen.cuda.expression import chain_loads, text
-from kernels.codegen.cuda.frame import write_functions, write_head
+from kernels.codegen.cuda.frame import write_functions, write_head, write_signature
 from kernels.codegen.cuda.layout import CUDA_TYPES, type_name
 from kernels.codegen.cuda.origins import Origins
 from kernels.codegen.cuda.writer import SYMBOL, SourceWriter
@@ -175,10 +175,7 @@ class ConvFrame:
         out.line(f"}}  // namespace {SYMBOL}_types")
         out.line()
         out.line("", "Returns 0, 2 where the problem is too large for a grid, or 3 where the launch failed.")
-        for index, row in enumerate(self.arguments.signature()):
-            note = self.arguments.values_note(self.stage.result.name) if index == 1 else ""
-            out.line(row, note, self.origins.call if index == 1 else None)
-        out.line(f"  using namespace {SYMBOL}_types;")
+        write_signature(out, self.arguments, self.origins, self.stage.result.name)
         names = list(self.arguments.sizes)
         out.line("  Sizes p{")
         for start in range(0, len(names), 8):

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from kernels.codegen.cuda.conv_direct import emit_conv_direct
 from kernels.codegen.cuda.conv_frame import ConvFrame
 from kernels.codegen.cuda.errors import KnobWithoutCode
+from kernels.codegen.cuda.frame import stage_code
 from kernels.codegen.emission import StageCode
 from kernels.dsl.conv_tiles import SIMT_DEPTHS, SIMT_LEGAL, SIMT_SIDES, SIMT_TILES
 from kernels.dsl.ir import Stage
@@ -237,18 +238,13 @@ class _ConvEmitter:
         )
 
     def emit(self) -> StageCode:
-        frame, arguments = self.frame, self.frame.arguments
+        frame = self.frame
         frame.write_head("FP32 sums")
         self._write_tile()
         frame.write_geometry()
         self._write_kernel()
         self._write_function()
-        return StageCode(
-            unit=self.out.unit(self.stage.op, self.stage.name),
-            pointers=tuple(arguments.pointers.values()),
-            sizes=tuple(arguments.sizes.values()),
-            workspace_bytes=0,
-        )
+        return stage_code(self.out, self.stage, self.frame.arguments)
 
     def _write_tile(self) -> None:
         out, tile, origins = self.out, self.tile, self.frame.origins

@@ -1,4 +1,4 @@
-"""What every unit of plain CUDA has around its kernel: includes, functions of the chain, sizes, and the C function.
+"""What units have around their kernels: includes, functions of the chain, sizes, the C function, and how to call it.
 
 The kernel itself and its launch are written by each generator.
 """
@@ -12,7 +12,8 @@ from kernels.codegen.cuda.expression import functions
 from kernels.codegen.cuda.functions import definitions
 from kernels.codegen.cuda.origins import Origins
 from kernels.codegen.cuda.writer import SYMBOL, SourceWriter
-from kernels.dsl.ir import ChainStep
+from kernels.codegen.emission import StageCode
+from kernels.dsl.ir import ChainStep, Stage
 
 VECTOR = """
 template <class T>
@@ -55,16 +56,32 @@ def write_sizes(out: SourceWriter, arguments: Arguments) -> None:
     out.line()
 
 
+def write_signature(
+    out: SourceWriter, arguments: Arguments, origins: Origins, result: str, results: tuple[str, ...] = ("y",)
+) -> None:
+    """The head of the C function, with which tensor each pointer is, and its first line.
+
+    ``results`` name the parameters it writes to, ``result`` what they are in the program.
+    """
+    for index, row in enumerate(arguments.signature(results)):
+        note = arguments.values_note(result) if index == 1 else ""
+        out.line(row, note, origins.call if index == 1 else None)
+    out.line(f"  using namespace {SYMBOL}_types;")
+
+
 def write_entry(out: SourceWriter, arguments: Arguments, origins: Origins, result: str) -> None:
     """The end of the namespace and the C function's head, up to ``p``, which holds its sizes."""
     out.line(f"}}  // namespace {SYMBOL}_types")
     out.line()
     out.line("", "Returns 0, or 3 where the launch failed.")
-    for index, row in enumerate(arguments.signature()):
-        note = arguments.values_note(result) if index == 1 else ""
-        out.line(row, note, origins.call if index == 1 else None)
-    out.line(f"  using namespace {SYMBOL}_types;")
+    write_signature(out, arguments, origins, result)
     out.line(f"  Sizes p{{{', '.join(arguments.sizes)}}};")
+
+
+def stage_code(out: SourceWriter, stage: Stage, arguments: Arguments, workspace_bytes: int = 0) -> StageCode:
+    """The finished unit and how to call it."""
+    unit = out.unit(stage.op, stage.name)
+    return StageCode(unit, tuple(arguments.pointers.values()), tuple(arguments.sizes.values()), workspace_bytes)
 
 
 LAUNCHED = "  static_cast<void>(workspace);\n  return cudaGetLastError() == cudaSuccess ? 0 : 3;\n}"

@@ -10,7 +10,7 @@ from kernels.codegen.cuda import fp8
 from kernels.codegen.cuda.arguments import Arguments
 from kernels.codegen.cuda.errors import KnobWithoutCode
 from kernels.codegen.cuda.expression import chain_loads, text
-from kernels.codegen.cuda.frame import write_entry, write_functions, write_head
+from kernels.codegen.cuda.frame import stage_code, write_entry, write_functions, write_head
 from kernels.codegen.cuda.layout import CUDA_TYPES, describe, type_name
 from kernels.codegen.cuda.origins import Origins
 from kernels.codegen.cuda.space import broadcast_strides, merge
@@ -123,12 +123,7 @@ class LaneCode:
         write_functions(out, stage.chain)
         for part in parts:
             getattr(self, part)()
-        return StageCode(
-            unit=out.unit(stage.op, stage.name),
-            pointers=tuple(self.arguments.pointers.values()),
-            sizes=tuple(self.arguments.sizes.values()),
-            workspace_bytes=0,
-        )
+        return stage_code(out, stage, self.arguments)
 
     def write_threads_and_lanes(self) -> None:
         """The constants that come from the knobs, and the type of indices."""

@@ -9,7 +9,7 @@ from kernels.codegen.borders import Border, border_of
 from kernels.codegen.cuda.arguments import Arguments
 from kernels.codegen.cuda.errors import KnobWithoutCode
 from kernels.codegen.cuda.expression import number
-from kernels.codegen.cuda.frame import LAUNCHED, VECTOR, write_entry, write_head, write_sizes
+from kernels.codegen.cuda.frame import LAUNCHED, VECTOR, stage_code, write_entry, write_head, write_sizes
 from kernels.codegen.cuda.layout import CUDA_TYPES, describe, type_name
 from kernels.codegen.cuda.origins import Origins
 from kernels.codegen.cuda.writer import SourceWriter
@@ -76,8 +76,7 @@ class _PadEmitter:
   pad<<<grid, Threads, 0, static_cast<cudaStream_t>(stream)>>>(
       static_cast<Element const*>(x), static_cast<Element*>(y), p);""")
         out.lines(LAUNCHED)
-        pointers, sizes = tuple(self.arguments.pointers.values()), tuple(self.arguments.sizes.values())
-        return StageCode(out.unit("pad", self.stage.name), pointers, sizes, 0)
+        return stage_code(out, self.stage, self.arguments)
 
     def _write_kernel(self) -> None:
         out, border, last = self.out, self.border, len(self.border.inside) - 1

@@ -12,7 +12,15 @@ from dataclasses import dataclass
 from kernels.codegen.cuda.arguments import Arguments
 from kernels.codegen.cuda.errors import KnobWithoutCode
 from kernels.codegen.cuda.expression import chain_loads, text
-from kernels.codegen.cuda.frame import LAUNCHED, VECTOR_OF, write_entry, write_functions, write_head, write_sizes
+from kernels.codegen.cuda.frame import (
+    LAUNCHED,
+    VECTOR_OF,
+    stage_code,
+    write_entry,
+    write_functions,
+    write_head,
+    write_sizes,
+)
 from kernels.codegen.cuda.layout import CUDA_TYPES, describe, type_name
 from kernels.codegen.cuda.origins import Origins
 from kernels.codegen.cuda.pool_text import JOINS, divisor_text, reads_row, reads_vectors, reads_windows
@@ -124,8 +132,7 @@ class _PoolEmitter:
         write_sizes(out, self.arguments)
         self._write_kernel()
         self._write_function()
-        pointers, sizes = tuple(self.arguments.pointers.values()), tuple(self.arguments.sizes.values())
-        return StageCode(out.unit("pool", stage.name), pointers, sizes, 0)
+        return stage_code(out, stage, self.arguments)
 
     def _write_kernel(self) -> None:
         out = self.out

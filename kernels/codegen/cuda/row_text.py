@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from kernels.codegen.cuda.arguments import Arguments
 from kernels.codegen.cuda.expression import chain_loads, functions, number, text
+from kernels.codegen.cuda.frame import stage_code, write_signature
 from kernels.codegen.cuda.functions import definitions
 from kernels.codegen.cuda.layout import CUDA_TYPES, describe, type_name
 from kernels.codegen.cuda.origins import Origins
@@ -296,22 +297,14 @@ class RowText:
         """The head of the unit's function."""
         out = self.out
         out.line("", "Returns 0, 2 where rows are too many for a grid, or 3 where a launch failed.")
-        for index, row in enumerate(self.arguments.signature()):
-            note = self.arguments.values_note(self.stage.result.name) if index == 1 else ""
-            out.line(row, note, self.origins.call if index == 1 else None)
-        out.line(f"  using namespace {SYMBOL}_types;")
+        write_signature(out, self.arguments, self.origins, self.stage.result.name)
         out.line(f"  Sizes p{{{', '.join(self.arguments.sizes)}}};")
         if self.inputs:
             out.line(f"  Inputs inputs{{{self.inputs.given()}}};")
 
     def code(self, states: int) -> StageCode:
         """The finished unit; ``states`` have to fit the workspace."""
-        return StageCode(
-            unit=self.out.unit(self.stage.op, self.stage.name),
-            pointers=tuple(self.arguments.pointers.values()),
-            sizes=tuple(self.arguments.sizes.values()),
-            workspace_bytes=states * self.kind.state.bytes,
-        )
+        return stage_code(self.out, self.stage, self.arguments, states * self.kind.state.bytes)
 
 
 def _times(index: str, step: int, size: str) -> str:

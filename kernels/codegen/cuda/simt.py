@@ -9,7 +9,7 @@ from __future__ import annotations
 from kernels.codegen.cuda.arguments import Arguments
 from kernels.codegen.cuda.errors import KnobWithoutCode
 from kernels.codegen.cuda.expression import chain_loads, text
-from kernels.codegen.cuda.frame import LAUNCHED, write_entry, write_functions, write_head, write_sizes
+from kernels.codegen.cuda.frame import LAUNCHED, stage_code, write_entry, write_functions, write_head, write_sizes
 from kernels.codegen.cuda.layout import CUDA_TYPES, type_name
 from kernels.codegen.cuda.origins import Origins
 from kernels.codegen.cuda.writer import SourceWriter
@@ -117,12 +117,7 @@ class _SimtEmitter:
         write_sizes(out, self.arguments)
         self._write_kernel()
         self._write_function()
-        return StageCode(
-            unit=out.unit(stage.op, stage.name),
-            pointers=tuple(self.arguments.pointers.values()),
-            sizes=tuple(self.arguments.sizes.values()),
-            workspace_bytes=0,
-        )
+        return stage_code(out, stage, self.arguments)
 
     def _tile(self) -> tuple[int, int, int]:
         """Rows, columns and depth of a block; raises KnobWithoutCode where threads or shared memory forbid them."""

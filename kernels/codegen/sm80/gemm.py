@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from kernels.codegen.cuda.arguments import Arguments
 from kernels.codegen.cuda.errors import KnobWithoutCode
+from kernels.codegen.cuda.frame import stage_code, write_signature
 from kernels.codegen.cuda.layout import CUTLASS_TYPES, describe, matrix, type_name
 from kernels.codegen.cuda.origins import Origins
 from kernels.codegen.cuda.writer import SYMBOL, SourceWriter
@@ -80,12 +81,7 @@ class GemmEmitter:
         self._write_types()
         self._write_kernel()
         self._write_function()
-        return StageCode(
-            unit=self.out.unit(self.stage.op, self.stage.name),
-            pointers=tuple(self.arguments.pointers.values()),
-            sizes=tuple(self.arguments.sizes.values()),
-            workspace_bytes=self.workspace_bytes,
-        )
+        return stage_code(self.out, self.stage, self.arguments, self.workspace_bytes)
 
     def _multiply(self) -> _Multiply:
         if self.stage.operands[0].dtype is not DType.F32:
@@ -172,12 +168,9 @@ class GemmEmitter:
         out.line()
 
     def _write_function(self) -> None:
-        out, origins = self.out, self.origins
+        out = self.out
         out.line("", "Returns 0, 1 (cannot implement), 2 (initialisation), 3 (launch) or 4 (workspace too small).")
-        for index, row in enumerate(self.arguments.signature()):
-            note = self.arguments.values_note(self.stage.result.name) if index == 1 else ""
-            out.line(row, note, origins.call if index == 1 else None)
-        out.line(f"  using namespace {SYMBOL}_types;")
+        write_signature(out, self.arguments, self.origins, self.stage.result.name)
         out.line("  cudaStream_t on = static_cast<cudaStream_t>(stream);")
         self.tree.write_arguments(out)
         self._write_problem()

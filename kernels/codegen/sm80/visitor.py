@@ -7,15 +7,11 @@ the node that fits its strides: a scalar, a row (bias), a column, a whole matrix
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from kernels.codegen.cuda.arguments import Arguments
-from kernels.codegen.cuda.expression import loads
-from kernels.codegen.cuda.layout import CUTLASS_TYPES, describe, type_name
-from kernels.codegen.cuda.links import Naming, name_link, write_functors
+from kernels.codegen.cuda.visitor import Leaf, Operand, Tree
 from kernels.codegen.cuda.writer import SourceWriter
 from kernels.codegen.sm80.alignment import loads_in_vectors
-from kernels.dsl.ir import ChainStep, Stage, Value
+from kernels.dsl.ir import Stage
 
 _ELEMENT_LOAD = """
 // Loads a tensor of any strides, an element at a time.
@@ -64,113 +60,62 @@ struct ElementLoad {
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Leaf:
-    """A load: its node's C++ type, and the initialiser of the node's Arguments."""
-
-    value: Value
-    node: str
-    initialiser: str
-
-
-@dataclass(frozen=True, slots=True)
-class Link:
-    """One link of the chain with its loads."""
-
-    naming: Naming
-    leaves: tuple[Leaf, ...]
-    step: ChainStep
-
-
-class VisitorTree:
+class VisitorTree(Tree):
     """Plans the tree of one stage, then writes its types and its arguments. ``lanes`` are elements of one store."""
 
+    evt = "visitor::Sm80EVT"
+    compute = "visitor::VisitorCompute"
+    accumulator = "visitor::VisitorAccFetch"
+
     def __init__(self, stage: Stage, arguments: Arguments, batched: bool, lanes: int) -> None:
-        self._stage = stage
-        self._arguments = arguments
-        self._batched = batched
+        super().__init__(stage, arguments, batched)
         self._lanes = lanes
-        self._leaves: dict[str, Leaf] = {}
         self.links = tuple(self._link(index, step) for index, step in enumerate(stage.chain))
 
-    def _link(self, index: int, step: ChainStep) -> Link:
-        leaves = tuple(self._leaf(value) for value in loads(step.expr))
-        return Link(name_link(index, step), leaves, step)
-
-    def _leaf(self, value: Value) -> Leaf:
-        if value.name not in self._leaves:
-            self._leaves[value.name] = self._new_leaf(value, len(self._leaves))
-        return self._leaves[value.name]
-
-    def _new_leaf(self, value: Value, index: int) -> Leaf:
-        element = type_name(self._stage.name, value, CUTLASS_TYPES, "a fused link of a gemm")
-        parameter = self._arguments.pointer(f"t{index}", value.name)
-        pointer = f"static_cast<{element} const*>({parameter})"
-        row, column = value.strides[-2:]
-        batch = value.strides[0] if self._batched else 0
-        per_batch = self._arguments.size(f"batch_{parameter}", batch) if batch else None
-        if row == 0 and column == 0:
-            return _scalar(value, element, pointer, per_batch)
-        if (row, column) == (1, 0):
-            return _vector(value, element, pointer, "Col", "_1, _0", per_batch)
-        if (row, column) == (0, 1) and loads_in_vectors(value, self._lanes):
-            return _vector(value, element, pointer, "Row", "_0, _1", per_batch)
-        batch_size = per_batch or "int64_t(0)"
-        row_size = self._arguments.size(f"ld_{parameter}", row)
-        if column == 1 and loads_in_vectors(value, self._lanes):
+    def _new_leaf(self, operand: Operand) -> Leaf:
+        value, strides = operand.value, (operand.row, operand.column)
+        in_vectors = loads_in_vectors(value, self._lanes)
+        if strides == (0, 0):
+            return _scalar(operand)
+        node = "visitor::Visitor{kind}Broadcast<ThreadMap, {element}"
+        if strides == (1, 0):
+            return operand.vector(node, "Col", "_1, _0", ", false")
+        if strides == (0, 1) and in_vectors:
+            return operand.vector(node, "Row", "_0, _1", ", false")
+        element, parameter, batch = operand.element, operand.parameter, operand.per_batch or "int64_t(0)"
+        row_size = self._arguments.size(f"ld_{parameter}", operand.row)
+        if operand.column == 1 and in_vectors:
             node = f"visitor::VisitorAuxLoad<ThreadMap, {element}, Stride<int64_t, _1, int64_t>>"
             plain = f"static_cast<{element}*>(const_cast<void*>({parameter}))"
-            return Leaf(value, node, f"{{{plain}, {element}(0), {{{row_size}, _1{{}}, {batch_size}}}}}")
-        step = self._arguments.size(f"step_{parameter}", column)
-        return Leaf(value, f"ElementLoad<ThreadMap, {element}>", f"{{{pointer}, {row_size}, {step}, {batch_size}}}")
+            return Leaf(value, node, f"{{{plain}, {element}(0), {{{row_size}, _1{{}}, {batch}}}}}")
+        step = self._arguments.size(f"step_{parameter}", operand.column)
+        filled = f"{{{operand.pointer}, {row_size}, {step}, {batch}}}"
+        return Leaf(value, f"ElementLoad<ThreadMap, {element}>", filled)
 
     def write_functors(self, out: SourceWriter) -> None:
         """The functions, functors and nodes that the links need, if any."""
-        links = [(link.naming, link.step, [leaf.value for leaf in link.leaves]) for link in self.links]
-        write_functors(out, self._stage.name, links)
+        super().write_functors(out)
         if any(leaf.node.startswith("ElementLoad") for leaf in self._leaves.values()):
             out.lines(_ELEMENT_LOAD)
             out.line()
 
     def write_types(self, out: SourceWriter, note: str, mu: int | None) -> None:
-        """One alias a link, innermost first, and ``Store``, the tree; ``note`` and ``mu`` are the result type's."""
-        previous = "visitor::VisitorAccFetch"
-        for link in self.links:
-            line = link.step.span.line
-            out.line(f"using {link.naming.name} = visitor::Sm80EVT<", f">> {link.step.text}", line)
-            out.line(f"    visitor::VisitorCompute<{link.naming.functor}, float, float, Round>,", mu=line)
-            out.line(f"    {previous}{',' if link.leaves else '>;'}", mu=line)
-            for leaf in link.leaves:
-                end = ">;" if leaf is link.leaves[-1] else ","
-                out.line(f"    {leaf.node}{end}", describe(leaf.value), line)
-            previous = link.naming.name
+        """The links' aliases, and ``Store``, the tree; ``note`` and ``mu`` are the result type's."""
+        last = self._write_links(out, "float")
         out.line("using Store = visitor::Sm80EVT<", note, mu)
         out.line("    visitor::VisitorAuxStore<ThreadMap, Result, Round, Stride<int64_t, _1, int64_t>>,", mu=mu)
-        out.line(f"    {previous}>;", mu=mu)
+        out.line(f"    {last}>;", mu=mu)
 
     def write_arguments(self, out: SourceWriter) -> None:
         """Variables with each node's arguments; the tree's is called ``store_arguments``."""
-        previous = "{}"
-        for link in self.links:
-            name = f"{link.naming.name.lower()}_arguments"
-            parts = [previous, *(leaf.initialiser for leaf in link.leaves), "{}"]
-            out.line(
-                f"  typename {link.naming.name}::Arguments {name}{{", f">> {link.step.text}", link.step.span.line
-            )
-            out.line(f"      {', '.join(parts)}}};", mu=link.step.span.line)
-            previous = name
+        last = self._write_link_arguments(out)
         out.line("  typename Store::Arguments store_arguments{", self._stage.result.name)
-        out.line(f"      {previous}, {{static_cast<Result*>(y), {{n, _1{{}}, m * n}}}}}};")
+        out.line(f"      {last}, {{static_cast<Result*>(y), {{n, _1{{}}, m * n}}}}}};")
 
 
-def _scalar(value: Value, element: str, pointer: str, per_batch: str | None) -> Leaf:
+def _scalar(operand: Operand) -> Leaf:
+    per_batch = operand.per_batch
     stride = f"Stride<_0, _0, {'int' if per_batch else '_0'}>"
     batch = f"int({per_batch})" if per_batch else "_0{}"
-    filled = f"{{{{}}, {{{pointer}}}, {{_0{{}}, _0{{}}, {batch}}}}}"
-    return Leaf(value, f"visitor::VisitorScalarBroadcast<{element}, {stride}>", filled)
-
-
-def _vector(value: Value, element: str, pointer: str, kind: str, fixed: str, per_batch: str | None) -> Leaf:
-    stride = f"Stride<{fixed}, {'int64_t' if per_batch else '_0'}>"
-    filled = f"{{{pointer}, {element}(0), {{{fixed.replace(',', '{},')}{{}}, {per_batch or '_0{}'}}}}}"
-    return Leaf(value, f"visitor::Visitor{kind}Broadcast<ThreadMap, {element}, {stride}, false>", filled)
+    filled = f"{{{{}}, {{{operand.pointer}}}, {{_0{{}}, _0{{}}, {batch}}}}}"
+    return Leaf(operand.value, f"visitor::VisitorScalarBroadcast<{operand.element}, {stride}>", filled)

@@ -16,6 +16,7 @@ from dataclasses import replace
 
 from kernels.codegen.cuda.arguments import Arguments
 from kernels.codegen.cuda.errors import LinkHasNoRows
+from kernels.codegen.cuda.frame import write_signature
 from kernels.codegen.cuda.layout import CUTLASS_TYPES, TMA_BYTES, describe, require_tma, type_name
 from kernels.codegen.cuda.origins import Origins
 from kernels.codegen.cuda.writer import SYMBOL, SourceWriter
@@ -32,7 +33,6 @@ from kernels.codegen.sm90a.gemm import (
 from kernels.codegen.sm90a.gemm import schedule as schedule_of
 from kernels.codegen.sm90a.orientation import Orientation
 from kernels.codegen.sm90a.visitor import VisitorTree
-from kernels.codegen.sm90a.workspace import stream_k_bytes
 from kernels.dsl.conv_product import as_product, copied, plain_window
 from kernels.dsl.ir import Stage
 from kernels.dsl.syntax import Assign
@@ -166,12 +166,7 @@ class ConvEmitter(GemmEmitter):
         return [f"outer_{parameter}", *(f"step_{parameter}{axis}" for axis in range(self.dims))]
 
     def _plan_workspace(self) -> int:
-        copied = max((copy.end for copy in self.channel_copies if copy), default=0)
-        scheduler = stream_k_bytes(self.stage, self.orientation) if self.schedule.name == "streamk" else 0
-        if scheduler:
-            self.arguments.size("offset_scratch", copied)
-            self.arguments.size("workspace_bytes", copied + scheduler)
-        return copied + scheduler
+        return self._plan_scratch(max((copy.end for copy in self.channel_copies if copy), default=0))
 
     # Types.
 
@@ -280,10 +275,7 @@ class ConvEmitter(GemmEmitter):
     def _write_function(self) -> None:
         out, origins = self.out, self.origins
         out.line("", "Returns 0, 1 (cannot implement), 2 (initialisation), 3 (launch) or 4 (workspace too small).")
-        for index, row in enumerate(self.arguments.signature()):
-            note = self.arguments.values_note(self.stage.result.name) if index == 1 else ""
-            out.line(row, note, origins.call if index == 1 else None)
-        out.line(f"  using namespace {SYMBOL}_types;")
+        write_signature(out, self.arguments, self.origins, self.stage.result.name)
         out.line("  cudaStream_t on = static_cast<cudaStream_t>(stream);")
         for index, copy in enumerate(self.channel_copies):
             if copy is not None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from kernels.codegen.cuda.arguments import Arguments
 from kernels.codegen.cuda.errors import KnobWithoutCode
+from kernels.codegen.cuda.frame import stage_code, write_signature
 from kernels.codegen.cuda.layout import CUTLASS_TYPES, TMA_BYTES, describe, matrix, require_tma, type_name
 from kernels.codegen.cuda.origins import Origins
 from kernels.codegen.cuda.split import SplitCopy, plan_copy, write_copy_kernels, write_depth
@@ -120,12 +121,7 @@ class GemmEmitter:
         self._write_head()
         self._write_types()
         self._write_function()
-        return StageCode(
-            unit=self.out.unit(self.stage.op, self.stage.name),
-            pointers=tuple(self.arguments.pointers.values()),
-            sizes=tuple(self.arguments.sizes.values()),
-            workspace_bytes=self.workspace_bytes,
-        )
+        return stage_code(self.out, self.stage, self.arguments, self.workspace_bytes)
 
     def _plan_copies(self) -> tuple[SplitCopy | None, SplitCopy | None]:
         first, second = self.stage.operands[:2]
@@ -162,6 +158,10 @@ class GemmEmitter:
         for copy in self.copies:
             if copy is not None:
                 self.arguments.size(f"offset_{copy.role}", copy.start)
+        return self._plan_scratch(copied)
+
+    def _plan_scratch(self, copied: int) -> int:
+        """Room for the scheduler behind the copies; gives the bytes of all of it."""
         scheduler = stream_k_bytes(self.stage, self.orientation) if self.schedule.name == "streamk" else 0
         if scheduler:
             self.arguments.size("offset_scratch", copied)
@@ -256,13 +256,9 @@ class GemmEmitter:
         out.line()
 
     def _write_function(self) -> None:
-        out, origins = self.out, self.origins
+        out = self.out
         out.line("", "Returns 0, 1 (cannot implement), 2 (initialisation), 3 (launch) or 4 (workspace too small).")
-        head = self.arguments.signature()
-        for index, row in enumerate(head):
-            note = self.arguments.values_note(self.stage.result.name) if index == 1 else ""
-            out.line(row, note, origins.call if index == 1 else None)
-        out.line(f"  using namespace {SYMBOL}_types;")
+        write_signature(out, self.arguments, self.origins, self.stage.result.name)
         out.line("  cudaStream_t on = static_cast<cudaStream_t>(stream);")
         if any(self.copies):
             write_depth(out, WAYS[self.math])

@@ -8,6 +8,7 @@ FP32 data that is rounded or split is copied in front, product by product, as in
 from __future__ import annotations
 
 from kernels.codegen.cuda.arguments import Arguments
+from kernels.codegen.cuda.frame import stage_code, write_signature
 from kernels.codegen.cuda.layout import CUTLASS_TYPES, TMA_BYTES, Matrix, describe, matrix, require_tma, type_name
 from kernels.codegen.cuda.origins import Origins
 from kernels.codegen.cuda.split import SplitCopy, plan_copy, write_copy_kernels, write_depth
@@ -114,12 +115,7 @@ class _GroupedEmitter:
         self._write_collectives()
         self._write_groups()
         self._write_function()
-        return StageCode(
-            unit=self.out.unit(self.stage.op, self.stage.name),
-            pointers=tuple(self.arguments.pointers.values()),
-            sizes=tuple(self.arguments.sizes.values()),
-            workspace_bytes=self.workspace_bytes,
-        )
+        return stage_code(self.out, self.stage, self.arguments, self.workspace_bytes)
 
     def _write_head(self) -> None:
         out = self.out
@@ -216,10 +212,7 @@ __global__ void write_groups(__grid_constant__ Groups const from, Groups* to) {{
         out, results = self.out, tuple(f"y{product.index}" for product in self.products)
         out.line("", "Returns 0, 1 (cannot implement), 2 (initialisation), 3 (launch) or 4 (workspace too small).")
         named = ", ".join(product.stage.result.name for product in self.products)
-        for index, row in enumerate(self.arguments.signature(results)):
-            note = self.arguments.values_note(named) if index == 1 else ""
-            out.line(row, note, self.origins.call if index == 1 else None)
-        out.line(f"  using namespace {SYMBOL}_types;")
+        write_signature(out, self.arguments, self.origins, named, results)
         out.line("  cudaStream_t on = static_cast<cudaStream_t>(stream);")
         out.line("  Groups groups;")
         for product in self.products:
