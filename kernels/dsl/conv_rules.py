@@ -17,6 +17,7 @@ from kernels.dsl.conv_tiles import SIMT_DEPTHS, SIMT_LEGAL, SIMT_SIDES, SIMT_TIL
 from kernels.dsl.errors import Alignment, DslError, Epilogue, Layout, Math, Tile
 from kernels.dsl.expressions import chain_values
 from kernels.dsl.ir import ChainStep, Stage, Value
+from kernels.dsl.ops import EPILOGUE_TYPES
 from kernels.dsl.scope import Scope
 from kernels.dsl.syntax import Span
 from kernels.dtypes import DType
@@ -28,7 +29,6 @@ _CORNER = {1: 2**15, 2: 2**7, 3: 2**4}
 _MOST_PADDING = {1: 2**16, 2: 2**8, 3: 2**4}
 _MOST_STRIDE = 8
 _DEPTH_BYTES = (32, 64, 128, 256)
-_EPILOGUE_TYPES = (DType.F32, DType.F16, DType.BF16)
 _PLAIN = "write math(f32)"
 
 
@@ -163,8 +163,8 @@ def _chain(plan: Plan) -> list[Obstacle]:
     found = []
     for step in plan.chain:
         for value in chain_values((step,)):
-            if value.dtype not in _EPILOGUE_TYPES:
-                legal = ", ".join(_EPILOGUE_TYPES)
+            if value.dtype not in EPILOGUE_TYPES:
+                legal = ", ".join(EPILOGUE_TYPES)
                 what = f"{value.name} is {value.dtype}, and the epilogue of {plan.name} reads {legal}"
                 mend = f"cast it first: t = cast({value.storage}, f32), or {_PLAIN}"
                 found.append(Obstacle(Epilogue, what, mend, value.dtype, span=step.span))

@@ -10,13 +10,12 @@ from __future__ import annotations
 
 from kernels.dsl import conv_rules, errors, grouped, reducing, sm80_loads
 from kernels.dsl.conv_product import as_product
-from kernels.dsl.defaults import EPILOGUE_TYPES
 from kernels.dsl.errors import Alignment, Cluster, Epilogue, Layout, MajorNess, TensorSize, Tile
 from kernels.dsl.expressions import chain_values
 from kernels.dsl.ir import Stage, Value
 from kernels.dsl.maths import WAYS, copied, element_bytes
 from kernels.dsl.movement import pad_line
-from kernels.dsl.ops import TYPES
+from kernels.dsl.ops import EPILOGUE_TYPES, TYPES
 from kernels.dsl.orientation import contiguous_side, multiplied_transposed
 from kernels.dsl.orientation import letter as letter_of
 from kernels.dsl.scope import Scope

@@ -170,6 +170,8 @@ def kernel_op(name: str) -> str:
     return ROW_STAGES.get(name, "conv" if name in CONVOLUTIONS else name)
 
 
+EPILOGUE_TYPES = (DType.F32, DType.F16, DType.BF16)
+"""What an epilogue of the tensor cores reads, chains and all."""
 _FLOATS = (DType.F32, DType.F16, DType.BF16)
 _HOST_FLOATS = (DType.F64, *_FLOATS)
 _ELEMENTWISE = (*_HOST_FLOATS, DType.I64, DType.I32, DType.I16, DType.I8, DType.U8, DType.BOOL)

@@ -20,7 +20,7 @@ from kernels.dsl.knobs import KnobData, read_knobs
 from kernels.dsl.links import chain_step, check_name
 from kernels.dsl.maths import sums_type
 from kernels.dsl.movement import read_pad, read_relayout
-from kernels.dsl.ops import CONVOLUTIONS, OPS, POOLS, ROW_STAGES
+from kernels.dsl.ops import CONVOLUTIONS, EPILOGUE_TYPES, OPS, POOLS, ROW_STAGES
 from kernels.dsl.pool import read_pool
 from kernels.dsl.printer import format_type, format_value
 from kernels.dsl.resolve import suggestion, tensor
@@ -116,7 +116,7 @@ def _product(stage: Assign, written: dict[str, KnobData], scope: Scope, setting:
     shape = (*a.shape[:-2], m, n)
     links, reduction = reducing.split_chain(stage, shape, scope)
     chain = _chain(replace(stage, chain=links), shape, scope)
-    on_tensor_cores = all(value.dtype in defaults.EPILOGUE_TYPES for value in chain_values(chain))
+    on_tensor_cores = all(value.dtype in EPILOGUE_TYPES for value in chain_values(chain))
     product = defaults.Product(batch, m, n, k, a, b, on_tensor_cores)
     if setting.target is Target.HOST:
         knobs = defaults.host_gemm(product, written, setting.simd)
