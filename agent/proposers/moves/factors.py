@@ -29,3 +29,13 @@ def compare(now: Iterable[Factor], then: Iterable[Factor]) -> tuple[float, str]:
 def _words(before: Factor, after: Factor, lead: bool = True) -> str:
     words = after[1][0].upper() + after[1][1:] if lead else after[1]
     return f"{words}; now {before[1]}." if before[1] != after[1] else f"{words}."
+
+
+def parts(extent: int, part: int) -> int:
+    """How many parts of that size cover an extent."""
+    return -(-extent // part)
+
+
+def filled(extent: int, part: int) -> float:
+    """The share of those parts that the extent fills."""
+    return extent / (parts(extent, part) * part)

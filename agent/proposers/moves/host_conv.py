@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from agent.proposers.moves.factors import Factor, compare
+from agent.proposers.moves.factors import Factor, compare, filled, parts
+from agent.proposers.moves.host_product import L1_BYTES, SUM_COST
 from agent.proposers.moves.move import Move, Scene, knob_move, size
 from kernels.dsl.ir import Stage
 from kernels.targets import Target
@@ -18,9 +19,6 @@ from kernels.targets import Target
 _PIXELS = (64, 128, 256, 512, 1024, 2048)
 _ROWS = (2, 4, 6, 8, 10, 12, 14, 16, 24)
 _VECTORS = (1, 2, 3, 4)
-_L1 = 48 * 2**10
-_SUM_COST = 4.0
-"""Multiply-adds that one read or write of a sum costs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +61,8 @@ class _Block:
 
     def _factors(self) -> Iterator[Factor]:
         rows, columns = self.micro
-        filled = _filled(self.rows, rows) * _filled(self.columns, columns)
-        yield filled, f"register tiles of {rows}×{columns} are {filled:.0%} filled"
+        share = filled(self.rows, rows) * filled(self.columns, columns)
+        yield share, f"register tiles of {rows}×{columns} are {share:.0%} filled"
         sums, loads = rows * columns / self.lanes, columns / self.lanes
         spill = 1.0 if sums + loads + 1 <= self.registers else 0.5
         use = spill * sums / (sums + loads + 0.5 * rows)
@@ -72,12 +70,12 @@ class _Block:
         channels = min(self.tile[1], self.channels)
         weights = rows * channels * self.taps * self.element
         yield (
-            (1.0 if weights <= _L1 else (_L1 / weights) ** 0.25),
+            (1.0 if weights <= L1_BYTES else (L1_BYTES / weights) ** 0.25),
             f"weights of a register tile are {size(weights)}",
         )
-        passes = 2 * -(-self.channels // channels) - 1
+        passes = 2 * parts(self.channels, channels) - 1
         words = f"sums are read and written {passes} times in {self.channels * self.taps} products"
-        yield 1 / (1 + _SUM_COST * passes / (self.channels * self.taps)), words
+        yield 1 / (1 + SUM_COST * passes / (self.channels * self.taps)), words
 
 
 def moves(scene: Scene) -> Iterator[Move]:
@@ -105,7 +103,3 @@ def _tiles(now: _Block) -> Iterator[tuple[int, int]]:
         yield other, channels
     for share in (now.channels, channels * 2, channels // 2, channels // 4):
         yield pixels, max(1, min(share, now.channels))
-
-
-def _filled(extent: int, part: int) -> float:
-    return extent / (-(-extent // part) * part)

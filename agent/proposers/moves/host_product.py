@@ -12,17 +12,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from agent.proposers.moves.factors import Factor, compare
+from agent.proposers.moves.factors import Factor, compare, filled, parts
 from agent.proposers.moves.move import Scene, size
 from kernels.dsl.ir import Stage
 
 _PACK_COST = 12.0
 """Multiply-adds that packing one element costs."""
-_SUM_COST = 4.0
+SUM_COST = 4.0
 """Multiply-adds that one read or write of a sum costs."""
 _LOAD_COST = 6.0
 """Multiply-adds that one element of B costs when it comes from beyond L2."""
-_L1 = 48 * 2**10
+L1_BYTES = 48 * 2**10
 _L2 = 2 * 2**20
 """Bytes a core of a Sapphire Rapids server; L2 where the machine's is not told."""
 
@@ -85,20 +85,22 @@ class Blocking:
     def factors(self) -> Iterator[Factor]:
         """Each factor with what it says, in words."""
         yield self._balance()
-        filled = _filled(self.m, self.micro[0]) * _filled(self.n, self.micro[1])
-        yield filled, f"register tiles of {self.micro[0]}×{self.micro[1]} are {filled:.0%} filled"
+        share = filled(self.m, self.micro[0]) * filled(self.n, self.micro[1])
+        yield share, f"register tiles of {self.micro[0]}×{self.micro[1]} are {share:.0%} filled"
         rows, columns, depth = min(self.tile[0], self.m), min(self.tile[1], self.n), min(self.tile[2], self.k)
         yield _fit(rows * depth * self.element, self.cache, 0.5, f"the A block of {rows}×{depth}", "L2")
-        yield _fit(self.micro[1] * depth * self.element, _L1, 0.75, f"a B panel of {depth}×{self.micro[1]}", "L1")
-        passes = 2 * _parts(self.k, self.tile[2]) - 1
+        yield _fit(
+            self.micro[1] * depth * self.element, L1_BYTES, 0.75, f"a B panel of {depth}×{self.micro[1]}", "L1"
+        )
+        passes = 2 * parts(self.k, self.tile[2]) - 1
         yield (
-            1 / (1 + _SUM_COST * passes / self.k),
+            1 / (1 + SUM_COST * passes / self.k),
             f"sums are read and written {passes} times in {self.k} steps of K",
         )
         packing = (_PACK_COST / columns if self.stages == 3 else 0) + (
             _PACK_COST / self.m if self.stages > 1 else 0
         )
-        yield 1 / (1 + packing), f"A is read for {_count(_parts(self.n, columns), 'block')} of {columns} columns"
+        yield 1 / (1 + packing), f"A is read for {_count(parts(self.n, columns), 'block')} of {columns} columns"
         yield 1 / (1 + _LOAD_COST / rows), f"each load of B serves {rows} rows"
         yield self._register_use(), f"accumulators take {self.registers:g} vector registers of {self.vectors}"
         yield 1 / (1 + 0.05 * (self.split - 1)), f"{_count(self.split, 'partial sum')} to add up"
@@ -109,13 +111,13 @@ class Blocking:
         items = self.batch * self.split
         groups = min(items, self.threads)
         members = max(1, self.threads // groups)
-        rows, columns = _parts(self.m, self.micro[0]), _parts(min(self.tile[1], self.n), self.micro[1])
+        rows, columns = parts(self.m, self.micro[0]), parts(min(self.tile[1], self.n), self.micro[1])
         largest = min(
-            _parts(rows, members // across) * _parts(columns, across)
+            parts(rows, members // across) * parts(columns, across)
             for across in range(1, members + 1)
             if members % across == 0
         )
-        busy = rows * columns / (largest * members) * items / (_parts(items, groups) * groups)
+        busy = rows * columns / (largest * members) * items / (parts(items, groups) * groups)
         busy *= groups * members / self.cores
         words = f"{items * rows * columns} register tiles a block keep {self.cores} cores busy for {busy:.0%}"
         return min(busy, 1.0), words
@@ -135,11 +137,3 @@ def _fit(taken: int, cache: int, wanted: float, what: str, level: str) -> Factor
 
 def _count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
-def _parts(extent: int, part: int) -> int:
-    return -(-extent // part)
-
-
-def _filled(extent: int, part: int) -> float:
-    return extent / (_parts(extent, part) * part)

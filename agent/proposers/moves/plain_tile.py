@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from agent.proposers.moves.factors import Factor, compare
+from agent.proposers.moves.factors import Factor, compare, filled, parts
 from agent.proposers.moves.move import Move, Scene, knob_move
+from agent.proposers.moves.sm90_product import SMS
 from kernels.dsl.ir import Stage
 from kernels.targets import Target
 
@@ -20,8 +21,6 @@ _TILES = (
     (32, 128, 16),
     (128, 32, 16),
 )
-_SMS = 132
-"""Multiprocessors of the H100 and H200 SXM cards; it only ranks ideas."""
 
 
 def moves(scene: Scene) -> Iterator[Move]:
@@ -42,12 +41,12 @@ def moves(scene: Scene) -> Iterator[Move]:
 def _factors(stage: Stage, tile: tuple[int, int, int]) -> Iterator[Factor]:
     """Each a loss in (0, 1], with words."""
     m, n, products = _sides(stage)
-    rows, columns = -(-m // tile[0]), -(-n // tile[1])
-    filled = m / (rows * tile[0]) * (n / (columns * tile[1]))
-    yield filled, f"tiles of {tile[0]}×{tile[1]} are {filled:.0%} filled"
+    rows, columns = parts(m, tile[0]), parts(n, tile[1])
+    share = filled(m, tile[0]) * filled(n, tile[1])
+    yield share, f"tiles of {tile[0]}×{tile[1]} are {share:.0%} filled"
     blocks = rows * columns * products
-    busy = blocks / (-(-blocks // _SMS) * _SMS)
-    yield busy, f"{blocks:,} blocks keep {_SMS} multiprocessors busy for {busy:.0%}"
+    busy = filled(blocks, SMS)
+    yield busy, f"{blocks:,} blocks keep {SMS} multiprocessors busy for {busy:.0%}"
     reuse = tile[0] * tile[1] / (tile[0] + tile[1])
     yield reuse / (reuse + 16), f"each element loaded serves {reuse:.0f} products"
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from agent.proposers.moves.factors import Factor, compare
+from agent.proposers.moves.factors import Factor, compare, parts
 from agent.proposers.moves.move import Scene
 from kernels.dsl.ir import Stage
 from kernels.dsl.sm80_defaults import warps_of
@@ -58,11 +58,11 @@ class Tiling:
     @property
     def tiles(self) -> int:
         """Blocks of the grid."""
-        return self.batch * _parts(self.m, self.tile[0]) * _parts(self.n, self.tile[1]) * self.split
+        return self.batch * parts(self.m, self.tile[0]) * parts(self.n, self.tile[1]) * self.split
 
     def factors(self) -> Iterator[Factor]:
         """Each factor with what it says, in words."""
-        waves = _parts(self.tiles, SMS)
+        waves = parts(self.tiles, SMS)
         full = self.tiles / (waves * SMS)
         # Stream-K shares the last wave out, for a pass that adds the parts.
         yield (
@@ -92,7 +92,3 @@ def on_ampere(scene: Scene) -> Iterator[Stage]:
 def _sides(rows: int, columns: int, balance: float, words: str) -> Factor:
     side = 2 * rows * columns / (rows + columns)
     return side / (side + balance), words.format(rows, columns)
-
-
-def _parts(extent: int, part: int) -> int:
-    return -(-extent // part)

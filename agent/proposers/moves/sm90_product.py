@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from agent.proposers.moves.factors import Factor, compare
+from agent.proposers.moves.factors import Factor, compare, parts
 from agent.proposers.moves.move import Scene
 from kernels.dsl.conv_product import as_product
 from kernels.dsl.ir import Stage
@@ -51,13 +51,13 @@ class Tiling:
     @property
     def tiles(self) -> int:
         """Tiles of the grid, rounded up to whole clusters."""
-        rows = _parts(_parts(self.m, self.tile[0]), self.cluster[0]) * self.cluster[0]
-        columns = _parts(_parts(self.n, self.tile[1]), self.cluster[1]) * self.cluster[1]
+        rows = parts(parts(self.m, self.tile[0]), self.cluster[0]) * self.cluster[0]
+        columns = parts(parts(self.n, self.tile[1]), self.cluster[1]) * self.cluster[1]
         return self.batch * rows * columns
 
     def factors(self) -> Iterator[Factor]:
         """Each factor with what it says, in words."""
-        waves = _parts(self.tiles, SMS)
+        waves = parts(self.tiles, SMS)
         full = self.tiles / (waves * SMS)
         # Stream-K shares the last wave out, for a pass that adds the parts.
         yield (
@@ -84,7 +84,3 @@ def on_card(scene: Scene) -> Iterator[Stage]:
         product = as_product(stage) if stage.op == "conv" else stage
         if product is not None and stage.knobs.get("math") != "f32":
             yield product
-
-
-def _parts(extent: int, part: int) -> int:
-    return -(-extent // part)
