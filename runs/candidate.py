@@ -14,6 +14,7 @@ from kernels.harness.evaluation import EAGER, Check, Evaluation, Outcome, Timing
 from kernels.models import Build
 from kernels.records import from_json
 from kernels.targets import Target
+from kernels.toolchain.listings import Built, built_unit
 from kernels.toolchain.report import BuildReport
 from runs import words
 from runs.board import DEFAULT_EPSILON
@@ -22,6 +23,7 @@ from runs.charts.histogram import histogram
 from runs.code_panes import Diff, Line, UnitPane, diff, mu_lines, unit_pane
 from runs.limits import Limits, limits
 from runs.lineage import Step, lineage, relatives
+from runs.listings import ListingPane, listing_kind
 from runs.located import Located, located
 from runs.models import Attempt, Event, Job
 from runs.states import FINAL, LIVING_JOBS, JobKind
@@ -41,7 +43,7 @@ def report_of(build: Build | None) -> BuildReport | None:
 class CandidatePage:
     """One attempt with all that is known of it. Records are read from JSON once."""
 
-    def __init__(self, attempt: Attempt, stage: str = "", whole: bool = False) -> None:
+    def __init__(self, attempt: Attempt, stage: str = "", whole: bool = False, view: str = "") -> None:
         self.attempt = attempt
         self.trajectory = attempt.trajectory
         self.run = attempt.trajectory.run
@@ -54,6 +56,7 @@ class CandidatePage:
         self.evaluation = from_json(attempt.evaluation.record, Evaluation) if attempt.evaluation else None
         self.bounds = from_json(self.trajectory.bounds, Bounds) if self.trajectory.bounds else None
         self._chosen = stage
+        self._view = view
 
     @property
     def word(self) -> words.Word:
@@ -122,9 +125,25 @@ class CandidatePage:
         """The generated code shown."""
         if not self.chosen:
             return None
-        cross = self.chosen.startswith("x")
-        emission = self.cross_emission if cross else self.emission
+        emission = self.cross_emission if self.chosen.startswith("x") else self.emission
         return unit_pane(emission, int(self.chosen.lstrip("x")), self.whole) if emission is not None else None
+
+    @cached_property
+    def built(self) -> Built | None:
+        """The unit shown, where it was built for a card and so has PTX and SASS."""
+        cross = self.chosen.startswith("x")
+        emission, report = (self.cross_emission, self.cross_report) if cross else (self.emission, self.report)
+        if emission is None or report is None or not self.chosen:
+            return None
+        return built_unit(emission, report.units, int(self.chosen.lstrip("x")))
+
+    @cached_property
+    def listing(self) -> ListingPane | None:
+        """Its PTX or SASS, where that was asked for in the place of its C++."""
+        kind = listing_kind(self._view)
+        if kind is None or self.built is None:
+            return None
+        return ListingPane(self.attempt, self.chosen, kind, self.built)
 
     @property
     def pane_target(self) -> str:
@@ -134,7 +153,8 @@ class CandidatePage:
     @cached_property
     def mu(self) -> tuple[Line, ...]:
         """The program's lines."""
-        links = self.pane.unit.lines if self.pane is not None else ()
+        beside = self.pane if self.listing is None else None
+        links = beside.unit.lines if beside is not None else ()
         changed = self.difference.changed if self.difference else frozenset()
         return mu_lines(self.attempt.kernel.source, links, "L", changed)
 

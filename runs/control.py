@@ -6,8 +6,10 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils import timezone
 
+from kernels.toolchain.listings import Listing
 from runs import engine, jobs
 from runs.fleet import LATER
+from runs.listings import listing_jobs
 from runs.models import Attempt, Job, Run
 from runs.states import FINAL, LIVING_JOBS, JobKind
 
@@ -30,3 +32,11 @@ def cross_build(attempt: Attempt) -> None:
         waiting = Job.objects.filter(attempt=attempt, kind=JobKind.CROSS_BUILD, state__in=LIVING_JOBS)
         if attempt.cross_build_id is None and not waiting.exists():
             jobs.enqueue(JobKind.CROSS_BUILD, LATER, attempt=attempt)
+
+
+def disassemble(attempt: Attempt, unit: str, kind: Listing) -> None:
+    """Have the PTX or SASS of one unit made, unless that waits already."""
+    with transaction.atomic():
+        if not any(job.state in LIVING_JOBS for job in listing_jobs(attempt, unit, kind)):
+            payload = {"unit": unit, "listing": kind.value}
+            jobs.enqueue(JobKind.DISASSEMBLE, LATER, attempt=attempt, payload=payload)

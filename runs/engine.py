@@ -29,7 +29,7 @@ from runs import jobs
 from runs.fleet import CPU, LATER
 from runs.models import Attempt, Job, Run, Trajectory
 from runs.models import Event as EventRow
-from runs.states import FINAL, AttemptState, JobKind, JobState, RunState, TrajectoryState
+from runs.states import ASIDE, FINAL, AttemptState, JobKind, JobState, RunState, TrajectoryState
 
 
 def settings_of(run: Run) -> TrajectorySettings:
@@ -130,7 +130,7 @@ def _move_best(trajectory: Trajectory, attempt: Attempt, measured: Measured) -> 
 
 def mark_queued_again(job: Job) -> None:
     """Show an attempt as waiting again after its worker was lost."""
-    if job.attempt is None or job.kind == JobKind.CROSS_BUILD:
+    if job.attempt is None or job.kind in ASIDE:
         return
     state = AttemptState.BUILT if job.kind == JobKind.EVALUATE else AttemptState.QUEUED
     Attempt.objects.filter(pk=job.attempt.pk).exclude(state__in=FINAL).update(state=state, tries=job.tries)
@@ -139,7 +139,7 @@ def mark_queued_again(job: Job) -> None:
 def record_lost(job: Job, why: str) -> None:
     """A job is lost for good: its attempt ends as lost and the run goes on; without an attempt its problem ends."""
     last = why.strip().splitlines()[-1][:500] if why.strip() else "its worker stopped answering"
-    if job.kind == JobKind.CROSS_BUILD:
+    if job.kind in ASIDE:
         return
     if job.attempt is not None:
         attempt = Attempt.objects.select_related("trajectory").get(pk=job.attempt.pk)

@@ -11,6 +11,12 @@ class ProblemNotUsable(UserError):
     template = "{problem} at size {size} cannot be run ({error}): {detail}"
 
 
+class NothingToDisassemble(UserError):
+    """PTX or SASS was asked for of a unit that was not built for a card."""
+
+    template = "unit {unit} of {attempt} was not built for a card; build it for one, then ask again"
+
+
 class NoDeviceForTarget(UserError):
     """No worker with a card for this target has ever reported."""
 

@@ -24,6 +24,7 @@ DOING = {
     JobKind.BUILD: "building",
     JobKind.EVALUATE: "evaluating",
     JobKind.CROSS_BUILD: "compiling for sm_90a",
+    JobKind.DISASSEMBLE: "making PTX or SASS",
 }
 
 

@@ -48,6 +48,7 @@ class JobKind(models.TextChoices):
     BUILD = "build"
     EVALUATE = "evaluate"
     CROSS_BUILD = "cross_build"
+    DISASSEMBLE = "disassemble"
 
 
 class JobState(models.TextChoices):
@@ -62,4 +63,6 @@ class JobState(models.TextChoices):
 
 
 FINAL = ("done", "failed", "cancelled", "lost")
+ASIDE = (JobKind.CROSS_BUILD, JobKind.DISASSEMBLE)
+"""Jobs about an attempt that leave it where it stands, however they end."""
 LIVING_JOBS = (JobState.QUEUED, JobState.CLAIMED)

@@ -22,6 +22,16 @@ candidate_urls = [
     path("runs/<int:pk>/<path:slug>/<int:number>/code/", candidate.candidate_unit, name="candidate-code"),
     path("runs/<int:pk>/<path:slug>/<int:number>/state/", candidate.candidate_state, name="candidate-state"),
     path(
+        "runs/<int:pk>/<path:slug>/<int:number>/listing/<slug:unit>/<slug:kind>/",
+        candidate.candidate_listing,
+        name="candidate-listing",
+    ),
+    path(
+        "runs/<int:pk>/<path:slug>/<int:number>/listing/<slug:unit>/<slug:kind>/make/",
+        actions.candidate_disassemble,
+        name="candidate-disassemble",
+    ),
+    path(
         "runs/<int:pk>/<path:slug>/<int:number>/sm_90a/",
         actions.candidate_cross_build,
         name="candidate-cross-build",

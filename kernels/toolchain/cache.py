@@ -3,7 +3,8 @@
 An entry is two files, ``<key>.so`` and ``<key>.json`` (the report of the build that made it, with size and SHA-256 of
 the object). Both are written elsewhere on the same disk, flushed and renamed, the report last: an object without a
 report is no entry, and one that does not match its report is dropped. Builders of one key take turns by ``flock``,
-which the system releases when a process dies. It knows nothing of compilers and never removes a sound entry.
+which the system releases when a process dies. Texts made of an object later, its PTX and SASS, lie beside it under the
+same key. It knows nothing of compilers and never removes a sound entry.
 """
 
 from __future__ import annotations
@@ -77,6 +78,21 @@ class Cache:
         object_file.replace(target)
         report.replace(self._report(key))
         return entry
+
+    def listing(self, key: str, kind: str) -> Path:
+        """Where a text made of the object of ``key`` lies, or would: its PTX or SASS, by the file's extension."""
+        return self.path(key).with_suffix(f".{kind}")
+
+    def put_listing(self, key: str, kind: str, text: str) -> Path:
+        """Store a text made of the object of ``key`` beside it, whole or not at all."""
+        target = self.listing(key, kind)
+        with self.workshop(key) as folder:
+            made = folder / target.name
+            made.write_text(text, encoding="utf-8")
+            _flush(made)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            made.replace(target)
+        return target
 
     @contextlib.contextmanager
     def turn(self, key: str, wait_s: float, cancelled: Callable[[], bool] | None = None) -> Iterator[bool]:

@@ -7,24 +7,27 @@ texts; who shows them cuts and escapes them.
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from kernels.childprocess import ChildLimits, clean_environment, run
+from kernels.childprocess import ChildLimits, Ending, clean_environment, run
 from kernels.codegen.emission import Unit
-from kernels.toolchain.errors import DisassemblyFailed, DisassemblyToolMissing
+from kernels.toolchain.errors import DisassemblyCancelled, DisassemblyFailed, DisassemblyToolMissing
 from kernels.toolchain.nvcc import MEMORY_BYTES, Nvcc
 from kernels.toolchain.ptxas import shorten_names
 
 OUTPUT_BYTES = 64 * 2**20
 """Of SASS: unrolled kernels of CUTLASS take some megabytes."""
 _NOT_FOR_PTX = ("-shared", "-cudart=static", "-Xptxas=-v")
+Cancelled = Callable[[], bool] | None
 
 
-def ptx(unit: Unit, compiler: Nvcc, time_limit_s: float = 300.0) -> str:
+def ptx(unit: Unit, compiler: Nvcc, time_limit_s: float = 300.0, cancelled: Cancelled = None) -> str:
     """The PTX that nvcc makes of a unit with the flags of a build.
 
-    Raises DisassemblyFailed with nvcc's own words where it fails or takes more than ``time_limit_s`` seconds.
+    Raises DisassemblyFailed with nvcc's own words where it fails or takes more than ``time_limit_s`` seconds, and
+    DisassemblyCancelled soon after ``cancelled`` turns true.
     """
     flags = [flag for flag in compiler.flags if flag not in _NOT_FOR_PTX]
     with TemporaryDirectory(prefix="mu-ptx-") as name:
@@ -41,24 +44,25 @@ def ptx(unit: Unit, compiler: Nvcc, time_limit_s: float = 300.0) -> str:
             "-o",
             made.name,
         ]
-        said = _call(command, folder, time_limit_s)
-        if not made.exists():
-            raise DisassemblyFailed(what=f"PTX of {unit.symbol}", tool="nvcc", reason=_last(said))
+        _call(command, folder, f"PTX of {unit.symbol}", time_limit_s, cancelled)
         return made.read_text(encoding="utf-8")
 
 
-def sass(shared_object: Path, compiler: Nvcc, time_limit_s: float = 120.0) -> str:
+def sass(shared_object: Path, compiler: Nvcc, time_limit_s: float = 120.0, cancelled: Cancelled = None) -> str:
     """The machine code in a built shared object, one section a kernel.
 
-    Raises DisassemblyToolMissing where the tool kit has no ``cuobjdump``, and DisassemblyFailed where that fails.
+    Raises DisassemblyToolMissing where the tool kit has no ``cuobjdump``, DisassemblyFailed where that fails, and
+    DisassemblyCancelled soon after ``cancelled`` turns true.
     """
     tool = find_cuobjdump(compiler)
     if tool is None:
         raise DisassemblyToolMissing(tool="cuobjdump", place=compiler.root.name)
-    said = _call([str(tool), "--dump-sass", shared_object.name], shared_object.parent, time_limit_s)
-    if "Function :" not in said:
-        raise DisassemblyFailed(what=f"SASS of {shared_object.stem}", tool=tool.name, reason=_last(said))
-    return shorten_names(said)
+    what = f"SASS of {shared_object.stem}"
+    command = [str(tool), "--dump-sass", shared_object.name]
+    text = _call(command, shared_object.parent, what, time_limit_s, cancelled)
+    if "Function :" not in text:
+        raise DisassemblyFailed(what=what, tool=tool.name, reason=_last(text))
+    return shorten_names(text)
 
 
 def find_cuobjdump(compiler: Nvcc) -> Path | None:
@@ -68,13 +72,28 @@ def find_cuobjdump(compiler: Nvcc) -> Path | None:
     return Path(found) if found else None
 
 
-def _call(command: list[str], folder: Path, time_limit_s: float) -> str:
+def _call(command: list[str], folder: Path, what: str, time_limit_s: float, cancelled: Cancelled) -> str:
+    """What the tool printed. A tool that was stopped may have printed half: that is a failure, like a bad status."""
+    tool = Path(command[0]).name
     limits = ChildLimits(time_limit_s, MEMORY_BYTES, output_bytes=OUTPUT_BYTES)
-    result = run(command, limits=limits, environment=clean_environment({"LC_ALL": "C"}), directory=folder)
-    return result.stdout + result.stderr
+    environment = clean_environment({"LC_ALL": "C"})
+    result = run(command, limits=limits, environment=environment, directory=folder, cancelled=cancelled)
+    if result.ending is Ending.CANCELLED:
+        raise DisassemblyCancelled(tool=tool)
+    stopped = {
+        Ending.TIMEOUT: f"it was stopped at its time limit of {time_limit_s:g} s",
+        Ending.OUT_OF_MEMORY: f"it was stopped: it took more than {MEMORY_BYTES // 2**30} GiB of memory",
+    }
+    if result.ending in stopped:
+        raise DisassemblyFailed(what=what, tool=tool, reason=stopped[result.ending])
+    if result.truncated:
+        raise DisassemblyFailed(what=what, tool=tool, reason=f"more than {OUTPUT_BYTES // 2**20} MiB")
+    if result.ending is not Ending.EXITED or result.code != 0:
+        raise DisassemblyFailed(what=what, tool=tool, reason=_last(result.stdout + result.stderr))
+    return result.stdout
 
 
 def _last(said: str) -> str:
     """The last line of what a tool said, cut to a line's length."""
     lines = [line for line in said.splitlines() if line.strip()]
-    return lines[-1][:300] if lines else "it said nothing, or was stopped at its time limit"
+    return lines[-1][:300] if lines else "nothing, or it was killed"

@@ -21,3 +21,12 @@ class FileNotWritable(UserError):
     """The output file named on the command line."""
 
     template = "{path}: {why}; a path in a folder that may be written to would be right"
+
+
+class NoCardCode(UserError):
+    """PTX or SASS was asked for of a program without a kernel for a card."""
+
+    template = (
+        "a build for {target} of this program has no kernel for a card, so no PTX and no SASS; "
+        "--arch sm_90a or --arch sm_80, and a stage that is no library call, would be right"
+    )

@@ -8,6 +8,7 @@ from runs.handlers.advance import handle_advance
 from runs.handlers.ask import handle_ask
 from runs.handlers.build import handle_build
 from runs.handlers.cross_build import handle_cross_build
+from runs.handlers.disassemble import handle_disassemble
 from runs.handlers.evaluate import handle_evaluate
 from runs.handlers.inspect import handle_inspect
 from runs.handlers.peaks import handle_peaks
@@ -27,6 +28,7 @@ _HANDLERS: dict[str, Handler] = {
     JobKind.BUILD: handle_build,
     JobKind.EVALUATE: handle_evaluate,
     JobKind.CROSS_BUILD: handle_cross_build,
+    JobKind.DISASSEMBLE: handle_disassemble,
 }
 
 

@@ -13,8 +13,8 @@ def trajectory_of(job: Job) -> Trajectory:
 
 
 def attempt_of(job: Job) -> Attempt:
-    """The job's attempt with its kernel, build, run and problem."""
+    """The job's attempt with its kernel, builds, run and problem."""
     if job.attempt_id is None:
         raise ValueError(f"{job} has no attempt")
-    related = ("kernel", "build", "trajectory__run", "trajectory__problem")
+    related = ("kernel", "build", "cross_build", "trajectory__run", "trajectory__problem")
     return Attempt.objects.select_related(*related).get(pk=job.attempt_id)

@@ -68,3 +68,14 @@ def test_a_missing_tool_is_told(compiler: Nvcc, tmp_path: Path, monkeypatch: pyt
     assert find_cuobjdump(bare) is None
     with pytest.raises(DisassemblyToolMissing, match="cuobjdump is not in the CUDA tool kit"):
         sass(tmp_path / "u.so", bare)
+
+
+def test_half_of_a_listing_is_none(compiler: Nvcc, tmp_path: Path) -> None:
+    slow = kit(tmp_path, compiler, 'echo "Function : half"; exec sleep 30')
+    with pytest.raises(DisassemblyFailed, match=r"stopped at its time limit of 0\.2 s"):
+        sass(tmp_path / "u.so", slow, time_limit_s=0.2)
+
+
+def test_what_a_tool_warns_of_is_not_part_of_the_listing(compiler: Nvcc, tmp_path: Path) -> None:
+    made = sass(tmp_path / "u.so", kit(tmp_path, compiler, 'echo "warning : old" >&2; echo "Function : f"'))
+    assert made == "Function : f\n"

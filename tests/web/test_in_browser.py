@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +13,9 @@ from django.test import Client
 from playwright.sync_api import Browser
 
 from kernels.harness.evaluation import Outcome
+from kernels.toolchain import Cache
+from kernels.toolchain.listings import Listing
+from runs.listings import unit_of
 from tests.browsing import CHROMIUM, NO_CHROMIUM, browser, is_complaint
 from tests.web import gallery
 
@@ -129,6 +133,31 @@ def test_pointing_at_a_line_marks_its_partners(chromium: Any, live_server: Any, 
     assert tab.said == []
 
 
+def test_a_page_that_waits_for_ptx_shows_it_when_it_comes(
+    chromium: Any, live_server: Any, owner: User, settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.BUILD_CACHE_DIR = tmp_path
+    monkeypatch.setattr("runs.listings.missing_tool", lambda kind, target: None)
+    best = gallery.near_sol(owner).trajectories.get().best
+    assert best is not None
+    tab = visit(chromium, live_server, owner)
+    page = tab.go(f"/runs/{best.trajectory.run_id}/own/2/{best.number}/?unit=x0")
+    page.focus("#as-ptx")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#as-ptx[aria-current]")
+    assert page.evaluate("document.activeElement.id") == "as-ptx"
+    page.click("button:has-text('Make PTX')")
+    page.wait_for_selector(".gen:has-text('this page follows it')")
+    built = unit_of(best, "x0")
+    assert built is not None
+    Cache(tmp_path).put_listing(built.key, Listing.PTX, f".target sm_90a\n// {'wide ' * 200}\n")
+    page.wait_for_selector("#listing:has-text('.target sm_90a')")
+    page.set_viewport_size({"width": 390, "height": 900})
+    assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+    assert page.evaluate("document.getElementById('listing').scrollWidth > innerWidth")
+    assert tab.said == []
+
+
 def test_single_keys_work_and_stay_out_of_fields(chromium: Any, live_server: Any, owner: User) -> None:
     gallery.near_sol(owner)
     tab = visit(chromium, live_server, owner)
@@ -169,7 +198,8 @@ def test_axe_finds_nothing_and_nothing_is_wider_than_the_page(
     tab = visit(chromium, live_server, owner, scheme, bypass_csp=True)  # axe itself is an inline script
     tab.page.set_viewport_size({"width": width, "height": 900})
     for address in (
-        "/runs/", f"/runs/{live.pk}/", f"/runs/{done.pk}/own/2/{number}/", f"/runs/{failed.pk}/own/2/2/",
+        "/runs/", f"/runs/{live.pk}/", f"/runs/{done.pk}/own/2/{number}/",
+        f"/runs/{done.pk}/own/2/{number}/?unit=x0&view=ptx", f"/runs/{failed.pk}/own/2/2/",
         f"/runs/{failed.pk}/attempts/", "/runs/new/", "/problems/", "/problems/own/2/", "/fleet/", "/search/?q=bias",
     ):  # fmt: skip
         page = tab.go(address)
