@@ -186,8 +186,8 @@ def _columns(stage: Stage, letters: str, scope: Scope) -> None:
 def _shares(stage: Stage, letters: str, scope: Scope) -> None:
     """Blocks of a cluster load an equal share of a K-major tile each.
 
-    Where the other operand is turned on the way, shares are whole groups of eight rows, or an equal part of one. Found
-    by compiling. Multiplied transposed, the K-major tile is the second, of n rows.
+    Where the other operand is turned on the way, shares are whole groups of eight rows: parts of one compile, and give
+    wrong sums on a card. Multiplied transposed, the K-major tile is the second, of n rows.
     """
     m, n, _ = stage.knobs["tile"]
     across, along = stage.knobs["cluster"]
@@ -199,8 +199,8 @@ def _shares(stage: Stage, letters: str, scope: Scope) -> None:
         if (transposed and side == "m") or (not transposed and letter != "K") or extent % 8:
             continue
         share, rest = divmod(extent, blocks)
-        if rest or not share or (turned and share % 8 and 8 % share):
-            which = "whole groups of 8 rows, or equal parts of one" if turned else "equal"
+        if rest or not share or (turned and share % 8):
+            which = "whole groups of 8 rows" if turned else "equal"
             why = f"splits the tile's {side} of {extent} into {blocks} shares, which are not {which}"
             mend = f"make {side} of tile a multiple of {8 * blocks}, or write cluster(1, 1)"
             place = scope.place(stage, "cluster", "tile")

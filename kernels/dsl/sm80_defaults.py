@@ -25,6 +25,9 @@ _SPLIT_FROM = 2**23
 SMALL_SHARED, LARGE_SHARED = 99, 163
 """KiB of shared memory that a block can have: on sm_86 and sm_89, and on sm_80."""
 
+MOST_THREADS = 256
+"""CUTLASS 2.x compiles its kernels for no number of threads, so each of them may come to take 255 registers."""
+
 
 def gemm(product: Product, written: dict[str, KnobData], policy: Policy) -> dict[str, Any]:
     """The largest tile that still fills the card, four warps or more, and as many stages as fit, up to four."""
@@ -69,8 +72,10 @@ def _tile(product: Product, math: str) -> list[int]:
 
 
 def warps_of(tile: list[int]) -> list[int]:
-    """Warps of 64×64, and of less where these would be fewer than four."""
+    """Warps of 64×64: of less where these would be fewer than four, of more where they would be more than eight."""
     m, n = max(1, tile[0] // 64), max(1, tile[1] // 64)
+    while 32 * m * n > MOST_THREADS:
+        n //= 2
     while m * n < 4 and (tile[0] // m > 32 or tile[1] // n > 32):
         height, width = tile[0] // m, tile[1] // n
         if height > width or (height == width and m <= n):

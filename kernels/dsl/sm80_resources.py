@@ -8,15 +8,17 @@ from __future__ import annotations
 
 from kernels.dsl.errors import Grid, Registers, SharedMemory, Stages, Tile, Warps
 from kernels.dsl.ir import Stage
-from kernels.dsl.orientation import contiguous_side
+from kernels.dsl.orientation import contiguous_side, letters
 from kernels.dsl.plain import GRID_LIMIT, check_plain
 from kernels.dsl.scope import Scope
-from kernels.dsl.sm80_defaults import LARGE_SHARED, SMALL_SHARED, warps_of
+from kernels.dsl.sm80_defaults import LARGE_SHARED, MOST_THREADS, SMALL_SHARED, warps_of
 from kernels.dsl.sm80_loads import legal_stages
 from kernels.dtypes import DType
 
 _SIDES = (32, 64, 128, 256)
 _LEAST_WARP = (16, 32)
+_CONGRUOUS = 64
+"""16-bit elements of a row that lie side by side along m or n: how wide CUTLASS's layout in shared memory is."""
 _REGISTERS = 255
 """Most registers a thread can have."""
 _REGISTERS_OF_AN_SM = 65536
@@ -104,9 +106,21 @@ def _tile(stage: Stage, scope: Scope) -> bool:
     elif k not in depths:
         why = f"k is {k}, which is {k * dtype.bytes} bytes of {dtype}, and a row of a tile is 64 or 128 bytes"
         mend = f"k is {depths[0]} or {depths[1]}"
+    elif dtype.bytes == 2 and (narrow := _narrow(stage)):
+        why = f"{narrow} is 32, and 16-bit operands that lie along {narrow} are stored {_CONGRUOUS} at a time"
+        mend = f"{narrow} is {_CONGRUOUS} or more; or relayout the operand to lie along k"
     if mend:
         scope.note(Tile(scope.place(stage, "tile"), found=_text([m, n, k]), why=why, mend=mend))
     return not mend
+
+
+def _narrow(stage: Stage) -> str:
+    """The side of the tile that an operand lies along and that is too small for its layout; "" where neither is.
+
+    Found on a card: such a kernel compiles, and its results are wrong.
+    """
+    sides = zip("mn", letters(stage.operands[:2]), stage.knobs["tile"], strict=False)
+    return next((side for side, letter, extent in sides if letter != "K" and extent < _CONGRUOUS), "")
 
 
 def _warps(stage: Stage, scope: Scope) -> bool:
@@ -119,8 +133,10 @@ def _warps(stage: Stage, scope: Scope) -> bool:
         why = f"splits a tile of {m}×{n} into parts of {part}, and a warp takes {height}×{width} or more"
     elif threads(stage) > least:
         why = f"has {threads(stage)} threads, and {min(m, n)}×{k} of an operand are {least} loads of 16 bytes"
+    elif threads(stage) > MOST_THREADS:
+        why = f"has {threads(stage)} threads, and with 255 registers each no more than {MOST_THREADS} fit on an SM"
     if why:
-        fits = [warps for warps in _candidates(m, n) if 32 * warps[0] * warps[1] <= least]
+        fits = [warps for warps in _candidates(m, n) if 32 * warps[0] * warps[1] <= min(least, MOST_THREADS)]
         mend = f"warps({_text(fits[0])}) fits" if fits else "make the tile larger"
         scope.note(Warps(scope.place(stage, "warps", "tile"), found=_text([down, across]), why=why, mend=mend))
     return not why

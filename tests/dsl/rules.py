@@ -137,6 +137,13 @@ RULES = (
         SM90A,
         problem=PLAIN,
     ),
+    Rule(
+        "cluster",
+        NN + "  y = gemm(x, w).tile(128, 8, 32).cluster(2, 1)\n  return y",
+        NN + "  y = gemm(x, w).tile(128, 16, 32).cluster(2, 1)\n  return y",
+        SM90A,
+        problem=PLAIN,
+    ),
     Rule("shared-memory", gemm(".tile(128, 256, 32).stages(5)"), gemm(".tile(128, 256, 32).stages(4)"), SM90A),
     Rule("shared-memory", gemm(".tile(256, 128, 128)"), gemm(".tile(256, 128, 64)"), SM90A),
     Rule(

@@ -8,6 +8,8 @@ from tests.dsl.programs import linear_of, signature
 from tests.dsl.rules import NN, Rule, gemm
 
 HALF = "program p(x: f16[M, K], w: f16[N, K]) -> f16[M, N]\n"
+HALF_NN = "program p(x: f16[M, K], w: f16[K, N]) -> f16[M, N]\n"
+BLOCK = ".tile(256, 128, 32)"
 TALL = ".tile(256, 64, 32)"
 DEEP = ".tile(128, 256, 32).shared(163)"
 ODD_HALF = linear_of("f16", k=107)
@@ -39,6 +41,13 @@ SM80_RULES = (
     _rule("tile", gemm(".math(f32).tile(128, 128, 64)"), gemm(".math(f32).tile(128, 128, 32)")),
     _rule("warps", gemm(".tile(128, 64, 16).warps(2, 4)"), gemm(".tile(128, 64, 16).warps(2, 2)")),
     _rule("warps", gemm(".tile(128, 32, 16).warps(8, 1)"), gemm(".tile(128, 32, 16).warps(4, 1)")),
+    _rule("warps", _half(f"{BLOCK}.warps(8, 2)"), _half(f"{BLOCK}.warps(4, 2)"), linear_of("f16")),
+    _rule(
+        "tile",
+        HALF_NN + "  y = gemm(x, w).tile(64, 32, 32)\n  return y",
+        HALF_NN + "  y = gemm(x, w).tile(32, 64, 32)\n  return y",
+        signature("x f16 512 256; w f16 256 1024", "", "out f16 512 1024"),
+    ),
     _rule("registers", gemm(".tile(128, 256, 16).warps(2, 2)"), gemm(".tile(128, 256, 16).warps(2, 4)")),
     _rule("registers", gemm(".tile(256, 256, 16)"), gemm(".tile(256, 128, 16)")),
     _rule("shared-memory", _half(f"{TALL}.stages(5)"), _half(f"{TALL}.stages(4)"), linear_of("f16")),

@@ -106,10 +106,13 @@ def test_two_operands_that_are_not_k_major_take_a_tile_of_32() -> None:
         ("KN", "tile(128, 96, 32).cluster(8, 1)", ["cluster"]),
         ("KN", "tile(128, 96, 32).cluster(4, 1)", []),
         *[
-            ("KN", f"tile(128, {n}, 32).cluster({m}, 1)", [])
+            ("KN", f"tile(128, {n}, 32).cluster({m}, 1)", ["cluster"])
             for n, m in ((8, 2), (8, 4), (16, 4), (16, 8), (32, 8))
         ],
-        *[("MK", f"tile(128, {n}, 32).cluster({m}, 1)", []) for n, m in ((8, 2), (16, 4), (16, 8), (32, 16))],
+        *[
+            ("MK", f"tile(128, {n}, 32).cluster({m}, 1)", ["cluster"])
+            for n, m in ((8, 2), (16, 4), (16, 8), (32, 16))
+        ],
         *[("MK", f"tile(128, {n}, 32).cluster({m}, 1)", ["cluster"]) for n, m in ((96, 8), (160, 8))],
         *[(pair, "tile(128, 48, 32).cluster(4, 1)", ["tile", "cluster"]) for pair in ("KN", "MK")],
         ("KN", "tile(128, 16, 32).cluster(2, 1)", []),

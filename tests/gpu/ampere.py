@@ -103,12 +103,20 @@ PRODUCTS = (
         {"bias": ("f32", (1280,))}, (1408, 1280), baseline="float16",
     ),
     _gemm(
-        "ampere_small_tile", "gemm(a.T, b).tile(32, 32, 64).warps(2, 1) >> bias(bias)",
-        (304, 200), (304, 136), "f16", lambda nn, a, b, bias: a.T @ b + bias, HALF, {"bias": ("f32", (136,))},
+        "ampere_small_tile", "gemm(a, b.T).tile(32, 32, 64).warps(2, 1) >> bias(bias)",
+        (200, 304), (136, 304), "f16", lambda nn, a, b, bias: a @ b.T + bias, HALF, {"bias": ("f32", (136,))},
         (200, 136),
     ),
     _gemm(
-        "ampere_many_warps", "gemm(a, b.T).tile(256, 128, 32).warps(8, 2).stages(2)",
+        "ampere_narrow_warps", "gemm(a.T, b).tile(64, 64, 64).warps(4, 1)",
+        (304, 200), (304, 136), "f16", lambda nn, a, b: a.T @ b, HALF, out=(200, 136),
+    ),
+    _gemm(
+        "ampere_flat_warps", "gemm(a.T, b).tile(64, 128, 32).warps(1, 4)",
+        (304, 200), (304, 136), "bf16", lambda nn, a, b: a.T @ b, BRAIN, out=(200, 136),
+    ),
+    _gemm(
+        "ampere_many_warps", "gemm(a, b.T).tile(256, 128, 32).warps(4, 2).stages(2)",
         (1000, 512), (768, 512), "f16", lambda nn, a, b: a @ b.T, HALF, out=(1000, 768),
     ),
     _gemm(

@@ -258,11 +258,11 @@ program bmm_batch_65536_strict(a: f32[B, M, K], b: f32[B, K, N]) -> f32[B, M, N]
         policy="strict",
     ),
     one_product(
-        "tf32_n_major_shares_of_four", "gemm(a, b).tile(128, 8, 32).cluster(2, 1)",
+        "tf32_n_major_shares_of_eight", "gemm(a, b).tile(128, 16, 32).cluster(2, 1)",
         (1000, 512), (512, 768), "f32", lambda nn, a, b: a @ b, TF32, out=(1000, 768), policy="tf32",
     ),
     one_product(
-        "tf32_m_major_shares_of_two", "gemm(a.T, b.T).tile(128, 16, 32).cluster(8, 1)",
+        "tf32_m_major_shares_of_eight", "gemm(a.T, b.T).tile(128, 16, 32).cluster(2, 1)",
         (512, 1000), (768, 512), "f32", lambda nn, a, b: a.T @ b.T, TF32, out=(1000, 768), policy="tf32",
     ),
     one_product(
