@@ -38,6 +38,10 @@ struct __nv_bfloat16 {
 };
 struct dim3 { unsigned x, y, z; dim3(unsigned x = 1, unsigned y = 1, unsigned z = 1) : x(x), y(y), z(z) {} };
 using cudaStream_t = void*;
+enum { cudaLaunchAttributeProgrammaticStreamSerialization = 1 };
+struct cudaLaunchAttribute { int id; struct { int programmaticStreamSerializationAllowed; } val; };
+struct cudaLaunchConfig_t { dim3 gridDim; unsigned blockDim; cudaStream_t stream; cudaLaunchAttribute* attrs; int numAttrs; };
+inline void cudaGridDependencySynchronize() {}
 constexpr int cudaSuccess = 0;
 inline int cudaGetLastError() { return 0; }
 inline float rsqrt(float x) { return 1 / sqrtf(x); }
@@ -107,6 +111,10 @@ void launch(Kernel kernel, dim3 grid, int threads, Args... args) {
   for (unsigned z = 0; z < grid.z; ++z) for (unsigned y = 0; y < grid.y; ++y) for (unsigned x = 0; x < grid.x; ++x) {
     run_block(threads, [=](int thread) { run_thread(kernel, grid, dim3(x, y, z), threads, thread, args...); });
   }
+}
+template <class... Wanted, class... Args>
+void cudaLaunchKernelEx(cudaLaunchConfig_t const* how, void (*kernel)(Wanted...), Args... args) {
+  launch(kernel, how->gridDim, int(how->blockDim), Wanted(args)...);
 }
 """
 _GUARD, _UNTOUCHED = 64, 0xA5

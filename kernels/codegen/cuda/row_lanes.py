@@ -79,9 +79,9 @@ _JOIN_PARTS = """
 class LanesEmitter(RowText):
     """Writes one stage whose rows lie side by side."""
 
-    def __init__(self, stage: Stage, source: Assign | None) -> None:
+    def __init__(self, stage: Stage, source: Assign | None, *, early: bool) -> None:
         self.schedule = schedule_lanes(stage)
-        super().__init__(stage, source, self.schedule.lanes, self.schedule.splits)
+        super().__init__(stage, source, self.schedule.lanes, self.schedule.splits, early=early)
 
     def emit(self) -> StageCode:
         """Its code; raises the errors of ``codegen``."""
@@ -191,6 +191,7 @@ class LanesEmitter(RowText):
             )
         else:
             out.line("    State const* __restrict__ states, State* __restrict__ joined, Sizes p) {")
+        self.write_wait()
         out.lines(_JOIN_PARTS)
         if not self.reduces:
             out.lines("  joined[r] = row;\n}")
@@ -215,6 +216,7 @@ class LanesEmitter(RowText):
         source = "State const* __restrict__ states, " if split else ""
         out.line(f"    {self.x}, {source}{self.tensors()}{self.result}* __restrict__ y,")
         out.line("    Sizes p) {")
+        self.write_wait()
         if split:
             # The last parts were read last, and may still be in the cache.
             out.lines("  int64_t order = int64_t(gridDim.x) - 1 - blockIdx.x;")
@@ -325,17 +327,17 @@ class LanesEmitter(RowText):
         if split:
             out.lines("  State* states = static_cast<State*>(workspace);")
             out.line("  unsigned parts = unsigned(blocks * splits);")
-            out.line(f"  gather<<<parts, Block, 0, on>>>({x}, states, p);")
+            self.write_first_launch("gather", "parts", "Block", f"{x}, states, p")
             out.line("  constexpr int Joining = Joined * Joiners;")
             out.line("  grid = unsigned((rows + Joined - 1) / Joined);")
             source = "joined, "
         if split and self.reduces:
-            out.line("  join<<<grid, Joining, 0, on>>>(")
-            out.line(f"      states, {given}static_cast<{self.result}*>(y), p);")
+            self.write_next_launch("join", "grid", "Joining", f"states, {given}static_cast<{self.result}*>(y), p")
         elif split:
-            out.lines("  State* joined = states + splits * rows;")
-            out.lines("  join<<<grid, Joining, 0, on>>>(states, joined, p);\n  grid = parts;")
+            out.line("  State* joined = states + splits * rows;")
+            self.write_next_launch("join", "grid", "Joining", "states, joined, p")
+            out.line("  grid = parts;")
         if not split or not self.reduces:
-            out.line("  finish<<<grid, Block, 0, on>>>(")
-            out.line(f"      {x}, {source}{given}static_cast<{self.result}*>(y), p);")
+            rest = f"{given}static_cast<{self.result}*>(y), p"
+            self.write_next_launch("finish", "grid", "Block", f"{x}, {source}{rest}")
         out.lines("  static_cast<void>(workspace);\n  return cudaGetLastError() == cudaSuccess ? 0 : 3;\n}")

@@ -120,7 +120,8 @@ def schedule_rows(stage: Stage) -> RowSchedule:
     vectors, size = columns // lanes, stage.operands[0].dtype.bytes
     most = min(_HELD_BYTES // (lanes * size), _HELD_LANES // lanes)
     fits = vectors <= most * (asked or _GROUPS[-1]) or columns * size <= _CACHED_BYTES
-    splits = _splits(rows, vectors, columns * size, asked or _SPLIT_THREADS, fits)
+    full = _SMS if fits else (4 if stage.op == "reduce" else 16) * _SMS
+    splits = _splits(rows, vectors, columns * size, asked or _SPLIT_THREADS, full)
     if splits > 1:
         return RowSchedule(asked or _SPLIT_THREADS, 1, lanes, 0, splits, ragged)
     # A few vectors a thread keep more loads in flight than threads alone; few rows need all the threads they can get.
@@ -130,18 +131,21 @@ def schedule_rows(stage: Stage) -> RowSchedule:
         # Several blocks an SM, of half the threads, keep it busy while one of them waits for its row.
         at_ease = min(8, most)
     threads = asked or next((each for each in _GROUPS if vectors <= each * at_ease), _GROUPS[-1])
+    if not asked and stage.op == "reduce" and vectors > threads * most:
+        # Nothing is held, so blocks of the size of a part: as many rows are under way at once as an SM takes.
+        threads = _SPLIT_THREADS
     held = -(-vectors // threads)
     per_block = 1 if threads > 32 else 128 // threads
     return RowSchedule(threads, per_block, lanes, held if held <= most else 0, 1, ragged)
 
 
-def _splits(rows: int, vectors: int, row_bytes: int, threads: int, fits: bool) -> int:
-    """Blocks a row, 1 where the rows alone keep the card busy or are short.
+def _splits(rows: int, vectors: int, row_bytes: int, threads: int, full: int) -> int:
+    """Blocks a row, 1 where more than ``full`` rows keep the card busy alone, or rows are short.
 
     Rows too long for a block's registers and for the cache come from memory twice in any case, so they are cut to
-    spread them evenly.
+    spread them evenly; what is reduced is read once, so there a few blocks an SM are enough.
     """
-    if rows > (_SMS if fits else 16 * _SMS) or row_bytes < _SPLIT_BYTES:
+    if rows > full or row_bytes < _SPLIT_BYTES:
         return 1
     filling = min(-(-_SPLIT_BLOCKS // rows), vectors // (2 * threads))
     evening = min(-(-4 * _SPLIT_BLOCKS // rows), vectors // (16 * threads))

@@ -42,11 +42,29 @@ __device__ __forceinline__ void store(T* to, Vector<T> const& value) {
 struct Sizes {"""
 
 
+_WAIT = "  cudaGridDependencySynchronize();"
+"""First in a kernel that was launched early: what the kernel before it wrote is there from here on.
+
+CUDA C++ Programming Guide, "Programmatic Dependent Launch and Synchronization".
+"""
+_EARLY = """
+  // Each launch that follows the first is set up while the one before it ends; its kernel waits for that.
+  cudaLaunchAttribute early{};
+  early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  early.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t how{};
+  how.stream = on;
+  how.attrs = &early;
+  how.numAttrs = 1;"""
+
+
 class RowText:
     """One stage's text under way; ``lanes`` are the elements that a thread takes at once."""
 
-    def __init__(self, stage: Stage, source: Assign | None, lanes: int, splits: int) -> None:
+    def __init__(self, stage: Stage, source: Assign | None, lanes: int, splits: int, *, early: bool) -> None:
         self.stage = stage
+        # Whether a second kernel is set up while the first one ends, which Hopper can do.
+        self.early = early and splits > 1
         self.origins = Origins(stage, source)
         self.out = SourceWriter()
         self.arguments = Arguments()
@@ -69,6 +87,28 @@ class RowText:
             else ("Element const*", "Element const* __restrict__ x", "static_cast<Element const*>(x)", "Element")
         )
         self._declare_arguments()
+
+    def write_wait(self) -> None:
+        """The first line of a kernel that follows another of the same stage."""
+        if self.early:
+            self.out.line(_WAIT)
+
+    def write_first_launch(self, kernel: str, grid: str, block: str, arguments: str) -> None:
+        """The launch that others of this stage follow."""
+        self.out.line(f"  {kernel}<<<{grid}, {block}, 0, on>>>({arguments});")
+        if self.early:
+            self.out.lines(_EARLY)
+
+    def write_next_launch(self, kernel: str, grid: str, block: str, arguments: str) -> None:
+        """A launch that reads what the one before it wrote; set up early where the target can."""
+        if not self.early:
+            self.out.line(f"  {kernel}<<<{grid}, {block}, 0, on>>>(")
+            self.out.line(f"      {arguments});")
+            return
+        self.out.line(f"  how.gridDim = {grid};")
+        self.out.line(f"  how.blockDim = {block};")
+        self.out.line(f"  cudaLaunchKernelEx(&how, {kernel},")
+        self.out.line(f"      {arguments});")
 
     def _declare_arguments(self) -> None:
         arguments, attributes = self.arguments, self.stage.attributes

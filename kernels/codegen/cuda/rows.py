@@ -61,17 +61,20 @@ _EDGES = """
 """
 
 
-def emit_rows(stage: Stage, source: Assign | None) -> StageCode:
-    """Code of one reduce, softmax or norm; raises the errors of ``codegen`` and ``sm90a``."""
+def emit_rows(stage: Stage, source: Assign | None, *, early: bool = False) -> StageCode:
+    """Code of one reduce, softmax or norm; raises the errors of ``codegen`` and ``sm90a``.
+
+    ``early`` lets the second kernel of a long row's stage be set up while the first one ends (sm_90 and later).
+    """
     if space_of(stage).adjacent:
-        return LanesEmitter(stage, source).emit()
-    return _RowsEmitter(stage, source).emit()
+        return LanesEmitter(stage, source, early=early).emit()
+    return _RowsEmitter(stage, source, early=early).emit()
 
 
 class _RowsEmitter(RowText):
-    def __init__(self, stage: Stage, source: Assign | None) -> None:
+    def __init__(self, stage: Stage, source: Assign | None, *, early: bool) -> None:
         self.schedule = schedule_rows(stage)
-        super().__init__(stage, source, self.schedule.lanes, self.schedule.splits)
+        super().__init__(stage, source, self.schedule.lanes, self.schedule.splits, early=early)
         self.ragged = self.schedule.ragged
         # From a row's start to its first whole vector.
         self.head = "head + " if self.ragged else ""
@@ -264,6 +267,7 @@ class _RowsEmitter(RowText):
         source = "State const* __restrict__ states, " if split else ""
         out.line(f"    {self.x}, {source}{self.tensors()}{self.result}* __restrict__ y,")
         out.line("    Sizes p) {")
+        self.write_wait()
         self._write_gathered()
         if not self.exponentials:
             out.line("  row = join_all(row);")
@@ -379,13 +383,12 @@ class _RowsEmitter(RowText):
         out.lines("  unsigned grid = unsigned(blocks);\n  cudaStream_t on = static_cast<cudaStream_t>(stream);")
         source = ""
         if split:
-            out.lines(f"""
-  State* states = static_cast<State*>(workspace);
-  gather<<<grid, Threads, 0, on>>>({self.given_x}, states, p);""")
+            out.line("  State* states = static_cast<State*>(workspace);")
+            self.write_first_launch("gather", "grid", "Threads", f"{self.given_x}, states, p")
             source = "states, "
             if self.reduces:
                 out.line("  grid = unsigned(rows);")
-        out.lines("  constexpr int Block = Threads * Rows;\n  finish<<<grid, Block, 0, on>>>(")
-        given = self.given_tensors()
-        out.line(f"      {self.given_x}, {source}{given}static_cast<{self.result}*>(y), p);")
+        out.line("  constexpr int Block = Threads * Rows;")
+        rest = f"{self.given_tensors()}static_cast<{self.result}*>(y), p"
+        self.write_next_launch("finish", "grid", "Block", f"{self.given_x}, {source}{rest}")
         out.lines("  static_cast<void>(workspace);\n  return cudaGetLastError() == cudaSuccess ? 0 : 3;\n}")

@@ -2,8 +2,8 @@
 
 A block makes tiles of the result, ``Rows`` along that extent by ``Columns`` along the last. The operands' parts are
 read as they lie, ``RowLanes`` elements a thread at once, and turned in shared memory; there, threads take them as the
-result lies, ``Lanes`` at once. Rows of shared memory are padded by one word, which keeps a warp's accesses, of 32
-elements side by side and a vector's width across, in different banks.
+result lies, ``Lanes`` at once. A warp reads and writes whole lines of memory, of 128 bytes, where the tile is as
+wide. Rows of shared memory are padded by one word, which spreads a warp's accesses over the banks.
 """
 
 from __future__ import annotations
@@ -89,9 +89,13 @@ class TiledCode(LaneCode):
         out.line(
             "constexpr int Parts = (Rows * Columns / RowLanes + Threads - 1) / Threads;", "that a thread reads"
         )
-        # How many threads of a warp stand along a row or a column of 32 elements at most.
-        out.line("constexpr int AlongRows = (Rows < 32 ? Rows : 32) / RowLanes;")
-        out.line("constexpr int AlongColumns = (Columns < 32 ? Columns : 32) / Lanes;")
+        read = 128 // min(self.loads[index].dtype.bytes for index in self.turned)
+        written = 128 // self.stage.result.dtype.bytes
+        out.line(f"constexpr int ReadRun = Rows < {read} ? Rows : {read};", "elements, a line of 128 bytes at most")
+        out.line(f"constexpr int WriteRun = Columns < {written} ? Columns : {written};")
+        # How many threads of a warp stand along a run.
+        out.line("constexpr int AlongRows = ReadRun / RowLanes;")
+        out.line("constexpr int AlongColumns = WriteRun / Lanes;")
         for index in self.turned:
             word = max(1, 4 // self.loads[index].dtype.bytes)
             out.line(f"constexpr int Pitch{index} = Columns + {word};", "a word more: no two threads in one bank")
@@ -110,7 +114,7 @@ class TiledCode(LaneCode):
         out.lines("""
 #pragma unroll
     for (int part = threadIdx.x; part < Rows * Columns / Lanes; part += Threads) {
-      int r = part / AlongColumns % Rows, c = part / AlongColumns / Rows * 32 + part % AlongColumns * Lanes;""")
+      int r = part / AlongColumns % Rows, c = part / AlongColumns / Rows * WriteRun + part % AlongColumns * Lanes;""")
         out.line(f"      Index {row} = first_row + r, c{last} = first_column + c;")
         out.line(f"      if ({row} >= p.extent{self.axis} || c{last} >= p.extent{last}) {{ continue; }}")
         at = "c0"
@@ -144,7 +148,8 @@ class TiledCode(LaneCode):
     def _write_turning(self) -> None:
         """All reads of a thread first, so that they are under way at once; then they go to shared memory."""
         out, row, last = self.out, f"c{self.axis}", len(self.space.extents) - 1
-        place = "r = part / AlongRows / Columns * 32 + part % AlongRows * RowLanes, c = part / AlongRows % Columns;"
+        row_of = "part / AlongRows / Columns * ReadRun + part % AlongRows * RowLanes"
+        place = f"r = {row_of}, c = part / AlongRows % Columns;"
         for index in self.turned:
             out.line(f"    Vector<{self.types[index]}, RowLanes> read{index}[Parts];", describe(self.loads[index]))
         out.lines("#pragma unroll\n    for (int k = 0; k < Parts; ++k) {")

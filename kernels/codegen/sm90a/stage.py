@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from kernels.codegen.cuda import stages
+from kernels.codegen.cuda.rows import emit_rows
 from kernels.codegen.emission import StageCode
 from kernels.codegen.sm90a.conv import emit_conv
 from kernels.codegen.sm90a.gemm import emit_gemm
@@ -16,6 +19,7 @@ _OWN: dict[str, stages.Emitter] = {
     "bmm": emit_gemm,
     "grouped_gemm": emit_grouped,
     "conv": emit_conv,
+    **dict.fromkeys(("reduce", "softmax", "norm"), partial(emit_rows, early=True)),
 }
 
 
