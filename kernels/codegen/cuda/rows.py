@@ -120,7 +120,8 @@ class _RowsEmitter(RowText):
         if schedule.held:
             out.line(f"constexpr int Held = {schedule.held};", "vectors of a row in a thread's registers")
         else:
-            out.line(f"constexpr int Batch = {4 if schedule.lanes > 2 else 8};", "loads of a thread under way")
+            more = schedule.lanes <= 2 or (self.reduces and self.splits == 1 and self.inputs is None)
+            out.line(f"constexpr int Batch = {8 if more else 4};", "loads of a thread under way")
 
     # Gathering.
 

@@ -21,7 +21,7 @@ _SIDE = 64
 """Rows and columns of a tile where both extents have as many."""
 _LEAST = 4
 _SHARED_BYTES = 40 * 1024
-_MOST_LANES = 4
+_MOST_LANES = 8
 
 
 class TiledCode(LaneCode):
