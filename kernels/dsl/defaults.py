@@ -49,6 +49,8 @@ class Product:
     b: Value
     tensor_core_chain: bool = True
     """Whether the chain reads only what an epilogue of the tensor cores can."""
+    reduced: bool = False
+    """Whether the chain ends in a reduction, which the tensor cores' epilogue alone can do."""
 
 
 def host_gemm(product: Product, written: dict[str, KnobData], simd: Simd) -> dict[str, Any]:
@@ -168,12 +170,12 @@ def split_sums(math: str) -> str:
 def strict_math(product: Product, out: DType) -> str:
     """How a strict run multiplies FP32 data: split on the tensor cores where that pays and is legal, else as it is.
 
-    Legal are results whose rows TMA can write, and chains that an epilogue can read.
+    Legal are results whose rows TMA can write, or that are reduced, and chains that an epilogue can read.
     """
     work = product.batch * product.m * product.n * product.k
     copies = product.batch * (product.m + product.n) * product.k * len(WAYS[STRICT_WAY].products) * 4
-    legal = product.tensor_core_chain and product.n * out.bytes % 16 == 0
-    pays = work >= _SPLIT_FROM and product.k in _SPLIT_K and copies <= _SPLIT_BYTES
+    legal = product.tensor_core_chain and (product.reduced or product.n * out.bytes % 16 == 0)
+    pays = (product.reduced or work >= _SPLIT_FROM) and product.k in _SPLIT_K and copies <= _SPLIT_BYTES
     return STRICT_WAY if legal and pays else "f32"
 
 

@@ -208,6 +208,8 @@ def _shares(stage: Stage, letters: str, scope: Scope) -> None:
 
 
 def _result(stage: Stage, scope: Scope) -> None:
+    if stage.reduction is not None:
+        return  # The product is not stored, and its reduction's few elements go there one by one.
     n, unit = stage.attributes["n"], _TMA_BYTES // stage.result.dtype.bytes
     if n % unit:
         needed = f"TMA needs multiples of {unit} for {stage.result.dtype} (16 bytes)"

@@ -9,6 +9,7 @@ from __future__ import annotations
 from kernels.dsl.arguments import truth
 from kernels.dsl.errors import ArgumentError, Epilogue, KnobValue, Tile
 from kernels.dsl.ir import Reduction, Stage
+from kernels.dsl.orientation import multiplied_transposed
 from kernels.dsl.printer import format_link, format_value
 from kernels.dsl.resolve import integer, suggestion
 from kernels.dsl.rows import REDUCTIONS
@@ -23,11 +24,14 @@ KINDS = ("sum", "mean", "max", "min")
 USAGE = "reduce(sum, dim=1, keepdim=false)"
 DOC = (
     f"{USAGE}: sum, mean, max or min of a gemm or bmm over its columns (the last dimension) or its "
-    "rows; the last link; host alone, elsewhere the stage reduce"
+    "rows; the product is not stored; the last link; host, and sm_90a's tensor cores without streamk; elsewhere the "
+    "stage reduce"
 )
 """For the reference."""
 
 Shape = tuple[int, ...]
+_SHARED_COLUMNS = 64
+"""Columns of a tile from which on CUTLASS gives each of a warp's eight groups of lanes an equal share of a row."""
 
 
 def split_chain(stage: Assign, shape: Shape, scope: Scope) -> tuple[tuple[Link, ...], Reduction | None]:
@@ -64,18 +68,53 @@ def check_stage(stage: Stage, target: Target, scope: Scope) -> bool:
     reduction = stage.reduction
     if reduction is None:
         return True
-    if target is not Target.HOST:
-        text = reduction.text.partition("(")[2]
-        what = f"the epilogue of {stage.op} on {target} does not reduce"
-        mend = f"end the chain before it, and use the stage: r = reduce({stage.name}, {text}"
-        scope.note(Epilogue(reduction.span, found=reduction.text, what=what, mend=mend))
-        return False
+    if target is Target.HOST:
+        _check_host(stage, scope)
+        return True
+    if target is Target.SM90A and stage.attributes["math"] != "f32":
+        _check_card(stage, scope)
+        return True
+    text = reduction.text.partition("(")[2]
+    what = f"the epilogue of {stage.op} on {target} does not reduce"
+    mend = f"end the chain before it, and use the stage: r = reduce({stage.name}, {text}"
+    if target is Target.SM90A:
+        what += ", multiplied by math(f32)"
+        mend += "; or multiply on the tensor cores, with math(bf16x6) or math(tf32)"
+    scope.note(Epilogue(reduction.span, found=reduction.text, what=what, mend=mend))
+    return False
+
+
+def _check_host(stage: Stage, scope: Scope) -> None:
     if stage.knobs["split"] != 1:
         legal = "1 in front of a reduction, which works on whole sums"
         place = scope.place(stage, "split")
         scope.note(KnobValue(place, knob="split", found=stage.knobs["split"], legal=legal))
     _check_tile(stage, scope)
-    return True
+
+
+def _check_card(stage: Stage, scope: Scope) -> None:
+    """CUTLASS's nodes reduce whole tiles; stream-K may end a tile in parts.
+
+    From 64 columns on, lanes share a row by exchanging halves of it (``Sm90RowReduction``, "Swap Shuffle"): other
+    widths than multiples of 64 compile and are joined wrong, or do not fit the memory in which warps meet.
+    """
+    knobs = stage.knobs
+    if knobs["schedule"] == "streamk":
+        legal = "cooperative or pingpong in front of a reduction, which works on whole tiles"
+        place = scope.place(stage, "schedule")
+        scope.note(KnobValue(place, knob="schedule", found=knobs["schedule"], legal=legal))
+    m, n, k = knobs["tile"]
+    if n > _SHARED_COLUMNS and n % _SHARED_COLUMNS and _over_rows(stage):
+        why = f"n is {n}, and a reduction over the tile's m shares its rows in steps of {_SHARED_COLUMNS}"
+        mend = f"write tile({m}, {n // _SHARED_COLUMNS * _SHARED_COLUMNS}, {k}); n may be less than 64 too"
+        scope.note(Tile(scope.place(stage, "tile"), found=f"{m}, {n}, {k}", why=why, mend=mend))
+
+
+def _over_rows(stage: Stage) -> bool:
+    """Whether what CUTLASS is given on sm_90a is reduced over its rows, so that one row is left."""
+    reduction = stage.reduction
+    columns_go = reduction is not None and reduction.axis == len(stage.operands[0].shape) - 1
+    return columns_go == multiplied_transposed(stage.operands, stage.attributes["math"])
 
 
 def _check_tile(stage: Stage, scope: Scope) -> None:

@@ -180,21 +180,23 @@ def epilogue_bytes(stage: Stage) -> int:
     """Shared memory of CUTLASS's TMA epilogue: parts of the result on their way out, and of C on its way in.
 
     C is the first full tensor of the chain; it shares the result's buffers where the element sizes agree
-    (sm90_get_tma_dispatch_policy). Rounding up to the alignment of 128 bytes is left out.
+    (sm90_get_tma_dispatch_policy). A product that is reduced has buffers of f32 instead, in which warps meet, and C has
+    its own. Rounding up to the alignment of 128 bytes is left out.
     """
     tile: list[int] = stage.knobs["tile"]
     m, n, _ = tile
     rows, columns = min(m, 64 if stage.knobs["schedule"] == "pingpong" else 128), math.gcd(min(n, 32), n)
     part, parts = rows * columns, (m // rows) * (n // columns)
-    out = stage.result.dtype.bytes
+    out = 4 if stage.reduction else stage.result.dtype.bytes
     stored = min(parts, 2)
     full = [value for value in chain_values(stage.chain) if value.strides[-1] == 1 and value.strides[-2] > 0]
     source = full[0] if full else None
     if source is None or stage.attributes["m"] == 1:
         return stored * part * out
-    if source.dtype.bytes == out:
-        return max(min(parts, 4), stored + 1) * part * out
-    return stored * part * out + min(parts, 4) * part * source.dtype.bytes
+    if source.dtype.bytes != out:
+        return stored * part * out + min(parts, 4) * part * source.dtype.bytes
+    shared = max(min(parts, 4), stored + 1) * part * out
+    return shared + stored * part * out if stage.reduction else shared
 
 
 def stage_bytes(stage: Stage) -> int:

@@ -126,17 +126,23 @@ def _narrow(stage: Stage) -> str:
 def _warps(stage: Stage, scope: Scope) -> bool:
     (m, n, k), (down, across) = stage.knobs["tile"], stage.knobs["warps"]
     height, width = _LEAST_WARP
+    turned = stage.operands[0].dtype.bytes == 2 and letters(stage.operands[:2])[:1] == "M"
     why = ""
     least = min(m, n) * k * stage.operands[0].dtype.bytes // _VECTOR
     if m // down < height or n // across < width:
         part = f"{m / down:g}×{n / across:g}"
         why = f"splits a tile of {m}×{n} into parts of {part}, and a warp takes {height}×{width} or more"
+    elif turned and m // down < _CONGRUOUS // 2:
+        why = (
+            f"gives a warp {m // down} rows, and 16-bit rows that lie along m are read {_CONGRUOUS // 2} at a time"
+        )
     elif threads(stage) > least:
         why = f"has {threads(stage)} threads, and {min(m, n)}×{k} of an operand are {least} loads of 16 bytes"
     elif threads(stage) > MOST_THREADS:
         why = f"has {threads(stage)} threads, and with 255 registers each no more than {MOST_THREADS} fit on an SM"
     if why:
         fits = [warps for warps in _candidates(m, n) if 32 * warps[0] * warps[1] <= min(least, MOST_THREADS)]
+        fits = [warps for warps in fits if m // warps[0] >= (_CONGRUOUS // 2 if turned else height)]
         mend = f"warps({_text(fits[0])}) fits" if fits else "make the tile larger"
         scope.note(Warps(scope.place(stage, "warps", "tile"), found=_text([down, across]), why=why, mend=mend))
     return not why

@@ -117,7 +117,7 @@ def _product(stage: Assign, written: dict[str, KnobData], scope: Scope, setting:
     links, reduction = reducing.split_chain(stage, shape, scope)
     chain = _chain(replace(stage, chain=links), shape, scope)
     on_tensor_cores = all(value.dtype in EPILOGUE_TYPES for value in chain_values(chain))
-    product = defaults.Product(batch, m, n, k, a, b, on_tensor_cores)
+    product = defaults.Product(batch, m, n, k, a, b, on_tensor_cores, reduction is not None)
     if setting.target is Target.HOST:
         knobs = defaults.host_gemm(product, written, setting.simd)
     elif setting.target is Target.SM80:

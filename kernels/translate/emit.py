@@ -12,7 +12,7 @@ from kernels.dsl.scope import RESERVED
 from kernels.dtypes import DType
 from kernels.problems.inspection import Node, TensorSpec
 from kernels.targets import Target
-from kernels.translate import conv, library, pool, rows, tma
+from kernels.translate import conv, ending, library, pool, rows, tma
 from kernels.translate.chains import Chain
 from kernels.translate.errors import TranslationFailed
 from kernels.translate.expressions import Expr, Ref, replaced, written
@@ -170,8 +170,15 @@ class Emitter:
             made = movement.like(source, "", first.shape)
             self._own(group, pool.pool_text(root, source), links, made)
             return
-        start = rows.call_text(root, self._row_major) if rows.is_rows(root) else self._product(root)
-        self._own(group, start, links, views.fresh("", first.dtype, first.shape))
+        if rows.is_rows(root):
+            self._own(
+                group, rows.call_text(root, self._row_major), links, views.fresh("", first.dtype, first.shape)
+            )
+            return
+        end = group.end
+        links += end.links if end else ()
+        shape = ending.shown(first.shape, end) if end else first.shape
+        self._own(group, self._product(root, end is not None), links, views.fresh("", first.dtype, shape))
 
     def _written_into_rows(self, group: Group, text: str, read: dict[str, Value], made: TensorSpec) -> bool:
         """Where only a row stage reads a map's result: its text, over ``read``, as the value that the stage is called
@@ -211,14 +218,14 @@ class Emitter:
         value = self.value(ref)
         return value if value.contiguous else self._copied(value)
 
-    def _product(self, root: Node) -> str:
+    def _product(self, root: Node, reduced: bool) -> str:
         """The call of a matrix product, with the knob that it needs where TMA cannot read its rows."""
         product = root.results[0]
         left, right = (self._factor(self.value(arg)) for arg in root.args[:2])
         op = "gemm" if base(root.op) == "mm" else "bmm"
         knob = ""
-        if self.target is Target.SM90A and not tma.aligned(left, right):
-            knob = f".math({tma.exact_math(left, right)})"
+        if self.target is Target.SM90A and not tma.aligned(left, right, reduced):
+            knob = f".math({tma.exact_math(left, right, reduced)})"
         if knob and product.dtype is DType.F32:
             how = "as plain f32" if knob == ".math(f32)" else "split, from aligned copies"
             self.notes.append(f"{root.name}: rows are no multiple of 16 bytes, so it is multiplied {how}")
@@ -232,7 +239,7 @@ class Emitter:
         name = self._stage_name()
         self.lines.append(" >> ".join([f"{name} = {start}", *links]))
         self.own.append(name)
-        self.own_nodes.update(group.members)
+        self.own_nodes.update((*group.members, *(group.end.members if group.end else ())))
         made = replace(result, name=name, storage=name)
         self.values[group.result, 0] = self.layouts.reshape(made, self.work.by_name[group.result].results[0].shape)
 

@@ -2,7 +2,8 @@
 
 The rest are maps.
 
-It decides groups only: a group has one member that anything outside reads, its last. Text is the emitter's business.
+It decides groups only: a group has one member that anything outside reads, its last; behind a product that may be a
+reduction. Text is the emitter's business.
 """
 
 from __future__ import annotations
@@ -11,8 +12,10 @@ import heapq
 from dataclasses import dataclass
 
 from kernels.dtypes import DType
+from kernels.targets import Target
 from kernels.translate import pointwise
 from kernels.translate.conv import is_convolution
+from kernels.translate.ending import RESHAPES, End, find_end
 from kernels.translate.expressions import Expr, Ref, tensors
 from kernels.translate.pool import is_pool
 from kernels.translate.rows import is_rows
@@ -26,30 +29,31 @@ MOST_LEAVES = 24
 """Tensors read in the text of one group at most, shared parts counted as often as they are written."""
 
 _PRODUCTS = frozenset({"mm", "bmm"})
-_RESHAPES = frozenset({"view", "reshape", "_unsafe_view", "flatten", "unsqueeze", "squeeze"})
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
     """``root`` is the product, the convolution, the pool or the row stage, None for a map.
 
-    ``members`` are in order, root first; the last one is the result.
+    ``members`` are in order, root first; the last one is the result, unless ``end`` follows them.
     """
 
     root: str | None
     members: tuple[str, ...]
+    end: End | None = None
 
     @property
     def result(self) -> str:
         """The member that is read from outside."""
-        return self.members[-1]
+        return self.members[-1] if self.end is None else self.end.members[-1]
 
 
 class Fusion:
     """Finds the groups of a graph. ``of`` maps each member to its group."""
 
-    def __init__(self, work: Work) -> None:
+    def __init__(self, work: Work, target: Target) -> None:
         self.work = work
+        self.target = target
         self.of: dict[str, Group] = {}
         self.expressions: dict[str, Expr] = {}
         for node in work.nodes:
@@ -71,7 +75,7 @@ class Fusion:
         return self.of
 
     def _claim(self, group: Group) -> None:
-        for member in group.members:
+        for member in (*group.members, *(group.end.members if group.end else ())):
             self.of[member] = group
 
     def _ordered(self, members: set[str]) -> tuple[str, ...]:
@@ -110,7 +114,15 @@ class Fusion:
             if self._escaping(members) == [node.name] and not is_view and self._is_float(node.name):
                 best = self._ordered(members)
         kept = self._absorb(set(best), self.work.by_name[root].results[0].shape) if len(best) > 1 else set(best)
-        return Group(root, self._ordered(kept))
+        reducible = is_product(self.work, root) and self._reads_floats(kept)
+        end = find_end(self.work, root, best[-1], self.target) if reducible else None
+        return Group(root, self._ordered(kept), end)
+
+    def _reads_floats(self, members: set[str]) -> bool:
+        """Whether an epilogue of the tensor cores can read what the members do; truth values come as floats."""
+        read = {ref for name in members if name in self.expressions for ref in tensors(self.expressions[name])}
+        types = {self.work.spec({"ref": ref.name, "index": ref.index}).dtype for ref in read}
+        return types <= {*FLOATS, DType.BOOL}
 
     def _joins(self, name: str, members: set[str], root: str) -> bool:
         work = self.work
@@ -118,7 +130,7 @@ class Fusion:
         if name in self.of:
             return False
         if name not in self.expressions:
-            return base(node.op) in _RESHAPES and is_ref(node.args[0]) and node.args[0]["ref"] in members
+            return base(node.op) in RESHAPES and is_ref(node.args[0]) and node.args[0]["ref"] in members
         shape = node.results[0].shape
         product = work.by_name[root].results[0].shape
         for ref in tensors(self.expressions[name]):

@@ -54,7 +54,7 @@ def translate(name: str, inspection: Inspection, target: Target) -> Translation:
     expand_convolutions(work, target)
     expand_pools(work)
     expand_rows(work)
-    fusion = Fusion(work)
+    fusion = Fusion(work, target)
     groups = fusion.run()
     emitter = Emitter(name, work, groups, fusion.expressions, target)
     body = emitter.run()

@@ -41,6 +41,11 @@ PLAIN_TF32 = """program plain(a: f32[M, K], b: f32[K, N], bias: f32[N], res: f32
   y = gemm(a, b).tile(128, 128, 32) >> bias(bias) >> add(res)
   return y
 """
+REDUCED = """program energy(a: f32[B, M, K], b: f32[B, K, N], shift: f32[N]) -> f32[B, N]
+  y = bmm(a, b).tile(64, 128, 32).schedule(pingpong) >> bias(shift)
+       >> square() >> reduce(mean, dim=1)
+  return y
+"""
 STRICT = """program strict(x: f32[M, K], w: f32[N, K], c: f32[M, 1]) -> f32[M, N]
   y = gemm(x, w.T).math(f32).tile(64, 64, 16) >> mul(c)
   return y
@@ -89,6 +94,10 @@ def test_a_batched_product_with_streamk(golden: Callable[[str], None]) -> None:
 
 def test_a_transposed_product_with_a_bias_and_a_residual(golden: Callable[[str], None]) -> None:
     golden(units(PLAIN_TF32, (256, 64), (64, 512), (512,), (256, 512), policy=Policy.TF32)["y"].source)
+
+
+def test_a_transposed_batch_reduced_over_its_rows(golden: Callable[[str], None]) -> None:
+    golden(units(REDUCED, (5, 200, 64), (5, 64, 300), (300,), policy=Policy.TF32)["y"].source)
 
 
 def test_a_strict_product(golden: Callable[[str], None]) -> None:

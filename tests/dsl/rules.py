@@ -45,7 +45,15 @@ TN = "program p(x: f32[K, M], w: f32[K, N]) -> f32[M, N]\n"
 TURNED = signature("x f32 256 512", "w f32 256 1024", "out f32 512 1024")
 CUBE = signature("x f32 64 64 64", "", "out f32 64 64")
 
+WHOLE = ".tile(128, 128, 32)"
+REDUCED = signature("x f32 512 256", "w f32 1024 256", "out f32 512")
+
 BATCH = signature("x f32 4 6 8", "w f32 8; b f32 8; h f16 8; s f32 4", "out f32 4 6 8")
+
+
+def reduced(knobs: str = "", tail: str = " >> reduce(sum)\n  return y") -> str:
+    """A linear layer whose columns are summed."""
+    return f"program p(x: f32[M, K], w: f32[N, K]) -> f32[M]\n  y = gemm(x, w.T){knobs}{tail}"
 
 
 def rows(body: str) -> str:
@@ -241,6 +249,15 @@ RULES = (
         "once",
         "map(x)\n  r = reduce(w, sum) >> mul(x.select(0, 0).select(0, 0).select(0, 0)) @once",
         "map(x)\n  r = reduce(w, sum) >> mul(s.select(0, 0)) @once",
+    ),
+    Rule("epilogue", reduced(), reduced(tail="\n  r = reduce(y, sum)\n  return r"), SM80, problem=REDUCED),
+    Rule("epilogue", reduced(".math(f32)"), reduced(".math(tf32)"), SM90A, problem=REDUCED),
+    Rule(
+        "knob-value",
+        reduced(f"{WHOLE}.schedule(streamk)"),
+        reduced(f"{WHOLE}.schedule(pingpong)"),
+        SM90A,
+        problem=REDUCED,
     ),
     Rule("once", gemm().replace("w.T)", "w.T) @once"), "  v = map(w * 2) @once\n  y = gemm(x, v.T)\n  return y"),
 )

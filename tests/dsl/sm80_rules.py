@@ -8,6 +8,7 @@ from tests.dsl.programs import linear_of, signature
 from tests.dsl.rules import NN, Rule, gemm
 
 HALF = "program p(x: f16[M, K], w: f16[N, K]) -> f16[M, N]\n"
+HALF_TN = "program p(x: f16[K, M], w: f16[K, N]) -> f16[M, N]\n"
 HALF_NN = "program p(x: f16[M, K], w: f16[K, N]) -> f16[M, N]\n"
 BLOCK = ".tile(256, 128, 32)"
 TALL = ".tile(256, 64, 32)"
@@ -47,6 +48,12 @@ SM80_RULES = (
         HALF_NN + "  y = gemm(x, w).tile(64, 32, 32)\n  return y",
         HALF_NN + "  y = gemm(x, w).tile(32, 64, 32)\n  return y",
         signature("x f16 512 256; w f16 256 1024", "", "out f16 512 1024"),
+    ),
+    _rule(
+        "warps",
+        HALF_TN + "  y = gemm(x.T, w).tile(64, 64, 32).warps(4, 1)\n  return y",
+        HALF_TN + "  y = gemm(x.T, w).tile(64, 64, 32).warps(2, 2)\n  return y",
+        signature("x f16 256 512; w f16 256 1024", "", "out f16 512 1024"),
     ),
     _rule("registers", gemm(".tile(128, 256, 16).warps(2, 2)"), gemm(".tile(128, 256, 16).warps(2, 4)")),
     _rule("registers", gemm(".tile(256, 256, 16)"), gemm(".tile(256, 128, 16)")),

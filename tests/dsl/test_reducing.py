@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from kernels.dsl import CheckedProgram
-from kernels.targets import Target
+from kernels.dsl import CheckedProgram, ProgramErrors
+from kernels.dsl.resources import epilogue_bytes
+from kernels.targets import Policy, Target
 from tests.dsl.programs import checked, refusals, signature
 
 CARDS = [Target.SM80, Target.SM90A]
@@ -78,15 +79,15 @@ def test_what_does_not_stand_is_refused_with_a_mend(body: str, rule: str, mend: 
     assert error.line == 2
 
 
-@pytest.mark.parametrize("target", CARDS)
-@pytest.mark.parametrize("math", ["f32", "tf32"])
-def test_a_card_names_the_stage_of_its_own(target: Target, math: str) -> None:
+@pytest.mark.parametrize(("target", "math"), [(Target.SM80, "f32"), (Target.SM80, "tf32"), (Target.SM90A, "f32")])
+def test_an_epilogue_that_does_not_reduce_names_the_stage(target: Target, math: str) -> None:
     text = f"""program p(x: f32[M, K], w: f32[N, K]) -> f32[M]
   y = gemm(x, w.T).math({math}) >> relu() >> reduce(sum, dim=1)
   return y"""
     (error,) = refusals(text, signature("x f32 512 256", "w f32 1024 256", "out f32 512"), target)
     assert error.rule == "epilogue"
     assert "use the stage: r = reduce(y, sum, dim=1)" in error.mend
+    assert ("math(bf16x6)" in error.mend) == (target is Target.SM90A)
 
 
 def test_the_stage_that_a_card_is_told_to_use_passes() -> None:
@@ -96,3 +97,105 @@ def test_the_stage_that_a_card_is_told_to_use_passes() -> None:
   return r"""
     problem = signature("x f32 512 256", "w f32 1024 256", "out f32 512")
     assert all(checked(text, problem, target).outputs for target in CARDS)
+
+
+def _hopper(
+    dtype: str,
+    out: int,
+    *,
+    knobs: str = "",
+    dim: int = 1,
+    n: int = 1024,
+    b: str = "w.T",
+    policy: Policy = Policy.HALF,
+) -> CheckedProgram:
+    w = "w: {0}[N, K]" if b == "w.T" else "w: {0}[K, N]"
+    text = f"""program p(x: {dtype}[M, K], {w.format(dtype)}) -> {dtype}[{"M" if dim else "N"}]
+  y = gemm(x, {b}){knobs} >> relu() >> reduce(sum, dim={dim})
+  return y"""
+    sides = f"{n} 256" if b == "w.T" else f"256 {n}"
+    problem = signature(f"x {dtype} 512 256", f"w {dtype} {sides}", f"out {dtype} {out}")
+    return checked(text, problem, Target.SM90A, policy)
+
+
+@pytest.mark.parametrize("dtype", ["f16", "bf16", "f32"])
+@pytest.mark.parametrize("dim", [0, 1])
+@pytest.mark.parametrize("schedule", ["auto", "cooperative", "pingpong"])
+def test_the_tensor_cores_of_hopper_reduce(schedule: str, dim: int, dtype: str) -> None:
+    (stage,) = _hopper(
+        dtype, 512 if dim else 1024, knobs=f".tile(128, 128, 32).schedule({schedule})", dim=dim
+    ).stages
+    assert stage.reduction is not None
+    assert stage.result.shape == (512 if dim else 1024,)
+
+
+@pytest.mark.parametrize(("k", "math"), [(256, "bf16x6"), (8, "f32")])
+def test_a_strict_program_is_split_for_it_where_the_sums_stay_those_of_f32(k: int, math: str) -> None:
+    # As a product that is stored it is too small for that: it would be multiplied as it is.
+    text = """program p(x: f32[M, K], w: f32[N, K]) -> f32[M]
+  y = gemm(x, w.T) >> reduce(sum)
+  return y"""
+    problem = signature(f"x f32 64 {k}", f"w f32 96 {k}", "out f32 64")
+    if math == "bf16x6":
+        assert checked(text, problem, Target.SM90A, Policy.STRICT).stages[0].attributes["math"] == math
+    else:
+        assert "multiplied by math(f32)" in refusals(text, problem, Target.SM90A, Policy.STRICT)[0].message
+
+
+def test_a_product_that_is_not_stored_may_have_rows_of_any_length() -> None:
+    assert _hopper("f16", 512, n=333).outputs
+    with pytest.raises(ProgramErrors, match="N = 333 is the contiguous extent of y"):
+        checked(
+            "program p(x: f16[M, K], w: f16[N, K]) -> f16[M, N]\n  y = gemm(x, w.T)\n  return y",
+            signature("x f16 512 256", "w f16 333 256", "out f16 512 333"),
+            Target.SM90A,
+        )
+
+
+def test_stream_k_is_refused_since_it_may_end_a_tile_in_parts() -> None:
+    with pytest.raises(ProgramErrors, match="cooperative or pingpong in front of a reduction"):
+        _hopper("f16", 512, knobs=".schedule(streamk)")
+
+
+@pytest.mark.parametrize(
+    ("dim", "n", "mend"),
+    [
+        (0, 96, "128, 64"),
+        (1, 96, ""),
+        (0, 136, "128, 128"),
+        (0, 240, "128, 192"),
+        (0, 192, ""),
+        (0, 56, ""),
+        (0, 64, ""),
+    ],
+)
+def test_lanes_share_the_rows_of_a_tile_evenly(dim: int, n: int, mend: str) -> None:
+    # Of an N-major b the n of a tile may be any multiple of 8.
+    def made() -> CheckedProgram:
+        return _hopper("f16", 512 if dim else 1024, knobs=f".tile(128, {n}, 64)", dim=dim, b="w")
+
+    if not mend:
+        assert made().outputs
+    else:
+        with pytest.raises(ProgramErrors, match=rf"write tile\({mend}, 64\)"):
+            made()
+
+
+def test_a_transposed_product_s_rows_are_the_program_s_columns() -> None:
+    with pytest.raises(ProgramErrors, match="in steps of 64"):
+        _hopper("f32", 512, knobs=".tile(128, 96, 32)", b="w", policy=Policy.TF32)
+    assert _hopper("f32", 1024, knobs=".tile(128, 96, 32)", b="w", dim=0, policy=Policy.TF32).outputs
+
+
+def test_warps_meet_in_memory_of_f32_and_c_has_its_own() -> None:
+    def shared(tail: str, out: str) -> int:
+        text = f"""program p(x: f16[M, K], w: f16[N, K], r: f32[M, N]) -> f16[{out}]
+  y = gemm(x, w.T).tile(128, 256, 64) >> add(r){tail}
+  return y"""
+        extents = {"M": "512", "M, N": "512 1024"}[out]
+        problem = signature("x f16 512 256", "w f16 1024 256; r f32 512 1024", f"out f16 {extents}")
+        return epilogue_bytes(checked(text, problem, Target.SM90A).stages[0])
+
+    part = 128 * 32
+    assert shared("", "M, N") == 2 * part * 2 + 4 * part * 4
+    assert shared(" >> reduce(sum)", "M") == 2 * part * 4 + 4 * part * 4

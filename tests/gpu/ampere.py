@@ -108,7 +108,7 @@ PRODUCTS = (
         (200, 136),
     ),
     _gemm(
-        "ampere_narrow_warps", "gemm(a.T, b).tile(64, 64, 64).warps(4, 1)",
+        "ampere_narrow_warps", "gemm(a.T, b).tile(64, 64, 64).warps(2, 2)",
         (304, 200), (304, 136), "f16", lambda nn, a, b: a.T @ b, HALF, out=(200, 136),
     ),
     _gemm(

@@ -46,7 +46,7 @@ def one_stage(
 
 def one_product(
     name: str, stage: str, a: tuple[int, int], b: tuple[int, int], dtypes: str, reference: Reference,
-    tolerance: float, more: dict[str, tuple[str, tuple[int, ...]]] | None = None, out: tuple[int, int] = (0, 0),
+    tolerance: float, more: dict[str, tuple[str, tuple[int, ...]]] | None = None, out: tuple[int, ...] = (0, 0),
     **rest: Any,
 ) -> Case:  # fmt: skip
     """A case of one gemm stage ``y`` over ``a`` and ``b``; ``dtypes`` is "f16" or "f16 -> f32"."""

@@ -10,6 +10,7 @@ from tests.gpu.case import BRAIN, FULL, HALF, TF32, Case
 from tests.gpu.case import one_product as _gemm
 from tests.gpu.case import one_stage as _map
 from tests.gpu.numerics import NUMERICS
+from tests.gpu.reductions import REDUCTIONS
 from tests.gpu.rows_any_dims import ROWS_ANY_DIMS
 
 LINEAR = Case(
@@ -307,6 +308,7 @@ CASES: dict[str, Case] = {
         *convolutions.PLAIN,
         *movement.CASES,
         *NUMERICS,
+        *REDUCTIONS,
         *COLLECTIVES,
         *convolutions.TENSOR_CORES,
     )

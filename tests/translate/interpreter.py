@@ -88,6 +88,8 @@ class Interpreter:
             acc = torch.matmul(self._load(stage.operands[0]), self._load(stage.operands[1]))
         for step in stage.chain:
             acc = self._expr(step.expr, acc)
+        if stage.reduction is not None:
+            acc = REDUCTIONS[stage.reduction.kind](acc, [stage.reduction.axis]).reshape(stage.result.shape)
         return [acc.float() if acc.dtype is torch.bool else acc]
 
     def _pad(self, stage: Stage) -> torch.Tensor:

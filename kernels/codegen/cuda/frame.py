@@ -84,5 +84,20 @@ def stage_code(out: SourceWriter, stage: Stage, arguments: Arguments, workspace_
     return StageCode(unit, tuple(arguments.pointers.values()), tuple(arguments.sizes.values()), workspace_bytes)
 
 
+WAIT = "  cudaGridDependencySynchronize();"
+"""First in a kernel that was launched early: what the kernel before it wrote is there from here on.
+
+CUDA C++ Programming Guide, "Programmatic Dependent Launch and Synchronization".
+"""
+EARLY = """
+  // Each launch that follows the first is set up while the one before it ends; its kernel waits for that.
+  cudaLaunchAttribute early{};
+  early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  early.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t how{};
+  how.stream = on;
+  how.attrs = &early;
+  how.numAttrs = 1;"""
+"""The configuration ``how`` of such launches, of which grid and block are then said. For Hopper."""
 LAUNCHED = "  static_cast<void>(workspace);\n  return cudaGetLastError() == cudaSuccess ? 0 : 3;\n}"
 """The C function's end."""

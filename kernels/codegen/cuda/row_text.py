@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from kernels.codegen.cuda.arguments import Arguments
 from kernels.codegen.cuda.expression import chain_loads, functions, number, text
-from kernels.codegen.cuda.frame import stage_code, write_signature
+from kernels.codegen.cuda.frame import EARLY, WAIT, stage_code, write_signature
 from kernels.codegen.cuda.functions import definitions
 from kernels.codegen.cuda.layout import CUDA_TYPES, describe, type_name
 from kernels.codegen.cuda.origins import Origins
@@ -40,22 +40,6 @@ __device__ __forceinline__ void store(T* to, Vector<T> const& value) {
   *reinterpret_cast<Vector<T>*>(to) = value;
 }
 struct Sizes {"""
-
-
-_WAIT = "  cudaGridDependencySynchronize();"
-"""First in a kernel that was launched early: what the kernel before it wrote is there from here on.
-
-CUDA C++ Programming Guide, "Programmatic Dependent Launch and Synchronization".
-"""
-_EARLY = """
-  // Each launch that follows the first is set up while the one before it ends; its kernel waits for that.
-  cudaLaunchAttribute early{};
-  early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  early.val.programmaticStreamSerializationAllowed = 1;
-  cudaLaunchConfig_t how{};
-  how.stream = on;
-  how.attrs = &early;
-  how.numAttrs = 1;"""
 
 
 class RowText:
@@ -91,13 +75,13 @@ class RowText:
     def write_wait(self) -> None:
         """The first line of a kernel that follows another of the same stage."""
         if self.early:
-            self.out.line(_WAIT)
+            self.out.line(WAIT)
 
     def write_first_launch(self, kernel: str, grid: str, block: str, arguments: str) -> None:
         """The launch that others of this stage follow."""
         self.out.line(f"  {kernel}<<<{grid}, {block}, 0, on>>>({arguments});")
         if self.early:
-            self.out.lines(_EARLY)
+            self.out.lines(EARLY)
 
     def write_next_launch(self, kernel: str, grid: str, block: str, arguments: str) -> None:
         """A launch that reads what the one before it wrote; set up early where the target can."""

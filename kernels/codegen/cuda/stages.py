@@ -44,7 +44,11 @@ def emit_stage(stage: Stage, source: Assign | None, target: Target, own: Mapping
     for value in (*stage.operands, *stage.results):
         if value.elements == 0:
             raise EmptyTensor(stage=stage.name, value=value.name, shape=list(value.shape))
-    if stage.op in ("gemm", "bmm") and _plain(stage):
+    plain = stage.op in ("gemm", "bmm") and _plain(stage)
+    if stage.reduction is not None and (plain or target is not Target.SM90A):
+        # Its generator would write the product, and no reduction.
+        raise OperationWithoutCode(stage=stage.name, target=target, op=stage.reduction.text, legal="the stage reduce")
+    if plain:
         return emit_simt(stage, source)
     if stage.op == "conv" and stage.attributes["math"] == "f32":
         return emit_conv_simt(stage, source)

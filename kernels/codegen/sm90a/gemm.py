@@ -26,6 +26,7 @@ from kernels.codegen.sm90a.mainloop import (
     write_stages,
 )
 from kernels.codegen.sm90a.orientation import k_major, orient
+from kernels.codegen.sm90a.reduction import ALIGNMENT, Joining, plan_joining
 from kernels.codegen.sm90a.visitor import VisitorTree
 from kernels.codegen.sm90a.workspace import stream_k_bytes
 from kernels.dsl.ir import Stage
@@ -96,6 +97,9 @@ def schedule(stage: Stage) -> _Schedule:
 class GemmEmitter:
     """Writes one unit. Sizes and strides are run-time arguments; everything else is in the types."""
 
+    joining: Joining | None = None
+    """What the reduction behind the product needs, where there is one."""
+
     def __init__(self, stage: Stage, source: Assign | None) -> None:
         self.stage = stage
         self.origins = Origins(stage, source)
@@ -112,7 +116,8 @@ class GemmEmitter:
         tf32 = any(operand.value.dtype is DType.F32 for operand in self.operands)
         self.orientation = orient(stage, self.operands, tf32)
         self._declare_arguments()
-        self.tree = VisitorTree(stage, self.arguments, self.batched, self.orientation)
+        self.joining = plan_joining(stage, self.orientation)
+        self.tree = VisitorTree(stage, self.arguments, self.batched, self.orientation, self.joining)
         self._check_alignment()
         self.workspace_bytes = self._plan_workspace()
 
@@ -151,7 +156,8 @@ class GemmEmitter:
             pitches = (operand.leading, operand.batch)
             require_tma(self.stage.name, operand.value, operand.contiguous_extent, pitches)
         result = self.stage.result
-        require_tma(self.stage.name, result, result.shape[-1], ())
+        if self.joining is None:
+            require_tma(self.stage.name, result, result.shape[-1], ())
 
     def _plan_workspace(self) -> int:
         copied = max((copy.end for copy in self.copies if copy), default=0)
@@ -161,7 +167,11 @@ class GemmEmitter:
         return self._plan_scratch(copied)
 
     def _plan_scratch(self, copied: int) -> int:
-        """Room for the scheduler behind the copies; gives the bytes of all of it."""
+        """Room for the scheduler or partial results behind the copies; gives the bytes of all of it."""
+        if self.joining is not None:
+            start = -(-copied // ALIGNMENT) * ALIGNMENT
+            self.arguments.size("offset_partials", start)
+            return start + self.joining.bytes
         scheduler = stream_k_bytes(self.stage, self.orientation) if self.schedule.name == "streamk" else 0
         if scheduler:
             self.arguments.size("offset_scratch", copied)
@@ -170,7 +180,8 @@ class GemmEmitter:
 
     def _write_head(self) -> None:
         stage, out = self.stage, self.out
-        chain = "".join(f" >> {step.text}" for step in stage.chain)
+        links = [step.text for step in stage.chain] + ([stage.reduction.text] if stage.reduction else [])
+        chain = "".join(f" >> {text}" for text in links)
         names = ", ".join(value.name for value in stage.operands[:2])
         out.line("", f"{stage.name} = {stage.op}({names}){chain}, sm_90a", self.origins.call)
         if self.orientation.transposed:
@@ -218,7 +229,10 @@ class GemmEmitter:
         else:
             lanes_c = TMA_BYTES // source.value.dtype.bytes
             out.line(f"    {source.element}, {layout}, {lanes_c},", f"C = {source.value.name}")
-        out.line(f"    {result}, {layout}, {lanes},", origins.note("out"), origins.knob("out"))
+        if self.joining is None:
+            out.line(f"    {result}, {layout}, {lanes},", origins.note("out"), origins.knob("out"))
+        else:
+            out.line(f"    void, {layout}, 4,", "no D: the product is not stored")
         note, mu = origins.note("schedule"), origins.knob("schedule")
         out.line(f"    cutlass::epilogue::{self.schedule.epilogue}, {self.tree.root}>::CollectiveOp;", note, mu)
         out.line()
@@ -252,6 +266,8 @@ class GemmEmitter:
         out.line("using Gemm = cutlass::gemm::device::GemmUniversalAdapter<Kernel>;")
         out.line()
         out.lines(MULTIPROCESSORS)
+        if self.joining is not None:
+            self.joining.write_kernel(out)
         out.line(f"}}  // namespace {SYMBOL}_types")
         out.line()
 
@@ -286,7 +302,8 @@ class GemmEmitter:
         out.line(f"       {second}{promotion_argument(self.stage)}}},")
         result = CUTLASS_TYPES[self.stage.result.dtype]
         dense = ", ".join(self.orientation.pair("n", "_1{}"))
-        output = f"static_cast<{result}*>(y), {{{dense}, m * n}}"
+        stored = f"static_cast<{result}*>(y)" if self.joining is None else "nullptr"
+        output = f"{stored}, {{{dense}, m * n}}"
         if source is None:
             out.line(f"      {{{tree_arguments}, nullptr, {{{dense}, m * n}}, {output}}},")
         else:
@@ -318,9 +335,12 @@ class GemmEmitter:
             out.line("  void* scratch = nullptr;", "this scheduler needs no workspace")
         out.lines("""
   Gemm gemm;
-  if (gemm.initialize(arguments, scratch, on) != cutlass::Status::kSuccess) { return 2; }
-  return gemm.run(on) == cutlass::Status::kSuccess ? 0 : 3;
-}""")
+  if (gemm.initialize(arguments, scratch, on) != cutlass::Status::kSuccess) { return 2; }""")
+        if self.joining is not None:
+            out.line("  if (gemm.run(on) != cutlass::Status::kSuccess) { return 3; }")
+            self.joining.write_launch(out)
+            return
+        out.lines("  return gemm.run(on) == cutlass::Status::kSuccess ? 0 : 3;\n}")
 
 
 def write_scheduling(out: SourceWriter, stage: Stage, origins: Origins) -> None:

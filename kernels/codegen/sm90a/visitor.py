@@ -3,7 +3,8 @@
 Each link is one node. ``add``, ``sub``, ``mul`` and ``div`` of the accumulator and one tensor use CUTLASS's functors;
 any other link becomes a functor of its own, emitted into the unit. A tensor is loaded by the node that fits its
 strides: a scalar, a row (bias), a column, the source C (the first full tensor that TMA can read), or element by
-element. Where the product is handed to CUTLASS transposed, so is every load: a bias becomes a column.
+element. Where the product is handed to CUTLASS transposed, so is every load: a bias becomes a column. A reduction is
+the root of the tree: see ``reduction``.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from kernels.codegen.cuda.layout import TMA_BYTES, misalignment
 from kernels.codegen.cuda.visitor import Leaf, Operand, Tree
 from kernels.codegen.cuda.writer import SourceWriter
 from kernels.codegen.sm90a.orientation import Orientation
+from kernels.codegen.sm90a.reduction import Joining
 from kernels.dsl.ir import Stage, Value
 
 
@@ -36,15 +38,25 @@ class VisitorTree(Tree):
     compute = "fusion::Sm90Compute"
     accumulator = "fusion::Sm90AccFetch"
 
-    def __init__(self, stage: Stage, arguments: Arguments, batched: bool, orientation: Orientation) -> None:
+    def __init__(
+        self,
+        stage: Stage,
+        arguments: Arguments,
+        batched: bool,
+        orientation: Orientation,
+        joining: Joining | None = None,
+    ) -> None:
         super().__init__(stage, arguments, batched)
         self._orientation = orientation
+        self._joining = joining
         self.source: Source | None = None
         self.links = tuple(self._link(index, step) for index, step in enumerate(stage.chain))
 
     @property
     def root(self) -> str:
         """The C++ type of the whole tree."""
+        if self._joining is not None:
+            return "Reduced"
         return self.links[-1].naming.name if self.links else "Store"
 
     def _new_leaf(self, operand: Operand) -> Leaf:
@@ -82,6 +94,9 @@ class VisitorTree(Tree):
 
     def write_types(self, out: SourceWriter) -> None:
         """One alias a link, innermost first; the last names the tree."""
+        if self._joining is not None:
+            self._joining.write_types(out, self._write_links(out, "float"))
+            return
         if not self.links:
             out.line("using Store = fusion::Sm90EVT<", "no chain: the accumulator as it is")
             out.line("    fusion::Sm90Compute<cutlass::epilogue::thread::Identity, Accumulator, float, Round>,")
@@ -90,4 +105,5 @@ class VisitorTree(Tree):
 
     def write_arguments(self, out: SourceWriter) -> str:
         """Variables with each node's arguments; gives the name of the tree's, or ``{}`` without a chain."""
-        return self._write_link_arguments(out)
+        product = self._write_link_arguments(out)
+        return product if self._joining is None else self._joining.write_partials(out, product)
