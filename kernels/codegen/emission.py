@@ -21,13 +21,22 @@ class LineLink:
 
 
 @dataclass(frozen=True, slots=True)
+class Header:
+    """A file that a unit includes by its name, beside the unit while it is compiled."""
+
+    name: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Unit:
     """One translation unit: one stage's configuration, whatever its sizes.
 
     ``symbol`` names the ``extern "C"`` function and is made from a hash of ``source``'s configuration, so that two
     programs that share a stage share its shared object. The function's parameters are, in order: one
     ``const void*`` an input pointer, one ``void*`` a result, one ``int64_t`` a size, ``void* workspace``,
-    ``void* stream``; it returns 0 or an error code.
+    ``void* stream``; it returns 0 or an error code. A ``hand_written`` unit is a person's or a model's text, compiled
+    where it can read nothing of ours; its function takes arrays of pointers (``kernels.raw``).
     """
 
     symbol: str
@@ -35,6 +44,8 @@ class Unit:
     source: str
     lines: tuple[LineLink, ...]
     stages: tuple[str, ...]
+    headers: tuple[Header, ...] = ()
+    hand_written: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +62,11 @@ class PlanValue:
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """Call ``symbol`` with the data pointers of ``pointers`` (read) and ``results`` (written) and the ``sizes``."""
+    """Call ``symbol`` with the data pointers of ``pointers`` (read) and ``results`` (written) and the ``sizes``.
+
+    With the ``abi`` "arrays" it takes two arrays of pointers instead, no sizes, and says itself how much workspace it
+    needs (``kernels.raw``).
+    """
 
     stage: str
     symbol: str
@@ -61,6 +76,7 @@ class Launch:
     workspace_bytes: int
     once: bool
     kind: Literal["launch"] = "launch"
+    abi: Literal["arguments", "arrays"] = "arguments"
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,8 +33,13 @@ def available(target: Target) -> str | None:
 
 
 def cache_key(unit: Unit, compiler: Compiler) -> str:
-    """64 hex digits: language, source without comments, and all of the compiler's identity."""
-    text = "\0".join((unit.language, compiler.identity(), unit.symbol, without_comments(unit.source)))
+    """64 hex digits: language, source without comments, headers, and all of the compiler's identity.
+
+    A hand-written source counts as it is: where its comments begin and end is not ours to know.
+    """
+    source = unit.source if unit.hand_written else without_comments(unit.source)
+    headers = (part for header in unit.headers for part in (header.name, header.text))
+    text = "\0".join((unit.language, compiler.identity(), unit.symbol, source, *headers))
     return hashlib.sha256(text.encode()).hexdigest()
 
 

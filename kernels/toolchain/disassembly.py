@@ -16,6 +16,7 @@ from kernels.codegen.emission import Unit
 from kernels.toolchain.errors import DisassemblyCancelled, DisassemblyFailed, DisassemblyToolMissing
 from kernels.toolchain.nvcc import MEMORY_BYTES, Nvcc
 from kernels.toolchain.ptxas import shorten_names
+from kernels.toolchain.sources import held, write_unit
 
 OUTPUT_BYTES = 64 * 2**20
 """Of SASS: unrolled kernels of CUTLASS take some megabytes."""
@@ -32,8 +33,7 @@ def ptx(unit: Unit, compiler: Nvcc, time_limit_s: float = 300.0, cancelled: Canc
     flags = [flag for flag in compiler.flags if flag not in _NOT_FOR_PTX]
     with TemporaryDirectory(prefix="mu-ptx-") as name:
         folder = Path(name)
-        source = folder / f"{unit.symbol}.cu"
-        source.write_text(unit.source, encoding="utf-8")
+        source = write_unit(unit, folder, ".cu")
         made = folder / f"{unit.symbol}.ptx"
         command = [
             str(compiler.executable),
@@ -44,7 +44,8 @@ def ptx(unit: Unit, compiler: Nvcc, time_limit_s: float = 300.0, cancelled: Canc
             "-o",
             made.name,
         ]
-        _call(command, folder, f"PTX of {unit.symbol}", time_limit_s, cancelled)
+        held_back = held(command, unit, folder, compiler.places())
+        _call(held_back, folder, f"PTX of {unit.symbol}", time_limit_s, cancelled, tool="nvcc")
         return made.read_text(encoding="utf-8")
 
 
@@ -72,9 +73,11 @@ def find_cuobjdump(compiler: Nvcc) -> Path | None:
     return Path(found) if found else None
 
 
-def _call(command: list[str], folder: Path, what: str, time_limit_s: float, cancelled: Cancelled) -> str:
+def _call(
+    command: list[str], folder: Path, what: str, time_limit_s: float, cancelled: Cancelled, tool: str = ""
+) -> str:
     """What the tool printed. A tool that was stopped may have printed half: that is a failure, like a bad status."""
-    tool = Path(command[0]).name
+    tool = tool or Path(command[0]).name
     limits = ChildLimits(time_limit_s, MEMORY_BYTES, output_bytes=OUTPUT_BYTES)
     environment = clean_environment({"LC_ALL": "C"})
     result = run(command, limits=limits, environment=environment, directory=folder, cancelled=cancelled)

@@ -22,6 +22,7 @@ from kernels.toolchain.compiler import Compilation
 from kernels.toolchain.diskfull import is_disk_full, says_disk_full
 from kernels.toolchain.errors import BuildCancelled
 from kernels.toolchain.report import BuildOutcome
+from kernels.toolchain.sources import held, write_unit
 
 FLAGS = (
     "-std=c++20", "-O3", "-march=native", "-fopenmp", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=fast",
@@ -98,12 +99,11 @@ class Gxx:
     ) -> Compilation:
         """Compile ``unit`` to ``output`` within ``time_limit_s`` wall-clock seconds."""
         folder = output.parent
-        file = folder / f"{unit.symbol}.cpp"
         command = f"g++ {' '.join(FLAGS)} -I include {unit.symbol}.cpp -o {unit.symbol}.so"
         try:
-            file.write_text(unit.source, encoding="utf-8")
+            file = write_unit(unit, folder, ".cpp")
             result = run(
-                [self.program, *FLAGS, "-I", str(INCLUDE), file.name, "-o", output.name],
+                held([self.program, *FLAGS, "-I", str(INCLUDE), file.name, "-o", output.name], unit, folder),
                 limits=ChildLimits(seconds=time_limit_s, memory_bytes=_MEMORY, output_bytes=_OUTPUT),
                 environment=clean_environment({"TMPDIR": str(folder), "LC_ALL": "C"}),
                 directory=folder,

@@ -27,6 +27,7 @@ from kernels.toolchain.gxx import outcome_of
 from kernels.toolchain.nvcc_stages import Stages, module_id, parse
 from kernels.toolchain.ptxas import parse_resources, parse_warnings, shorten_names
 from kernels.toolchain.report import BuildOutcome
+from kernels.toolchain.sources import held, write_unit
 
 _ARCHITECTURES = {
     # Machine code for Ampere, which Ada runs too, and PTX that the driver of a newer card compiles as it loads it.
@@ -112,12 +113,11 @@ class Nvcc:
         disk. Raises BuildCancelled where ``cancelled`` turns true.
         """
         folder = output.parent
-        source = folder / f"{unit.symbol}.cu"
-        options = [*self._all_flags, *self.include_paths(), source.name, "-o", output.name]
+        options = [*self._all_flags, *self.include_paths(), f"{unit.symbol}.cu", "-o", output.name]
         command = self._scrub(" ".join(["nvcc", *options]), folder)
         try:
-            source.write_text(unit.source, encoding="utf-8")
-            result, side_by_side = self._build(options, source, time_limit_s, cancelled)
+            source = write_unit(unit, folder, ".cu")
+            result, side_by_side = self._build(options, unit, source, time_limit_s, cancelled)
         except FileNotFoundError as error:
             return _failed(BuildOutcome.NO_COMPILER, command, f"{self.executable.name}: {error.strerror}")
         except OSError as error:
@@ -138,7 +138,12 @@ class Nvcc:
         )
 
     def _build(
-        self, options: list[str], source: Path, time_limit_s: float, cancelled: Callable[[], bool] | None
+        self,
+        options: list[str],
+        unit: Unit,
+        source: Path,
+        time_limit_s: float,
+        cancelled: Callable[[], bool] | None,
     ) -> tuple[ChildResult, bool]:
         """How the build ended, and whether its halves ran side by side. The time limit is that of all calls."""
         folder = source.parent
@@ -146,7 +151,7 @@ class Nvcc:
 
         def call(*argv: str) -> ChildResult:
             return run(
-                argv,
+                held(argv, unit, folder, self.places()),
                 limits=ChildLimits(max(ends - time.monotonic(), 0.0), MEMORY_BYTES, output_bytes=OUTPUT_BYTES),
                 environment=clean_environment({"TMPDIR": str(folder), "LC_ALL": "C"}),
                 directory=folder,
@@ -165,6 +170,10 @@ class Nvcc:
         finally:
             for left in folder.glob(f"{stages.prefix}*"):
                 left.unlink(missing_ok=True)
+
+    def places(self) -> list[Path]:
+        """What a held compile must be able to read, wherever it is installed."""
+        return [self.root, self.executable.parent, *([self.cutlass] if self.cutlass is not None else [])]
 
     def include_paths(self) -> list[str]:
         """The options that name the headers of CUTLASS and the libraries of wheels."""
