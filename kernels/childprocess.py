@@ -20,6 +20,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
+from typing import Any, Protocol
 
 import psutil
 
@@ -82,15 +83,16 @@ def python_environment(extra: Mapping[str, str] | None = None) -> dict[str, str]
     return clean_environment({"PYTHONPATH": places, "PYTHONDONTWRITEBYTECODE": "1", **(extra or {})})
 
 
-def set_limits_in_child(limits: ChildLimits) -> Callable[[], None]:
+def set_limits_in_child(limits: ChildLimits, *, dies_with_thread: bool = True) -> Callable[[], None]:
     """What the child does between fork and exec. Must not allocate much: it runs in a forked process."""
     libc = ctypes.CDLL(None, use_errno=True)
     parent = os.getpid()
 
     def prepare() -> None:
-        libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-        if os.getppid() != parent:
-            os._exit(127)
+        if dies_with_thread:
+            libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+            if os.getppid() != parent:
+                os._exit(127)
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         if limits.address_space_bytes is not None:
             resource.setrlimit(resource.RLIMIT_AS, (limits.address_space_bytes, limits.address_space_bytes))
@@ -112,8 +114,13 @@ def start(
     stdout: int = subprocess.PIPE,
     stderr: int = subprocess.PIPE,
     pass_fds: Sequence[int] = (),
+    dies_with_thread: bool = True,
 ) -> subprocess.Popen[bytes]:
-    """Start a child in its own session. The caller must end it with ``kill_group`` and ``wait``."""
+    """Start a child in its own session. The caller must end it with ``kill_group`` and ``wait``.
+
+    It dies with the thread that starts it, unless told otherwise: then it must have its own way to see that the
+    process which started it is gone.
+    """
     return subprocess.Popen(
         list(argv),
         stdin=stdin,
@@ -123,12 +130,14 @@ def start(
         env=dict(environment) if environment is not None else clean_environment(),
         start_new_session=True,
         pass_fds=tuple(pass_fds),
-        preexec_fn=set_limits_in_child(limits),
+        preexec_fn=set_limits_in_child(limits, dies_with_thread=dies_with_thread),
     )
 
 
 def descendants(pid: int) -> list[psutil.Process]:
-    """The process and everything below it that still lives."""
+    """The process and everything below it that still lives; nothing of one that was not forked yet (pid -1)."""
+    if pid <= 0:
+        return []
     try:
         process = psutil.Process(pid)
         return [process, *process.children(recursive=True)]
@@ -156,10 +165,24 @@ def kill_group(process: subprocess.Popen[bytes]) -> None:
     process.wait()
 
 
-class _Capture:
-    """Reads both streams as they come, keeps the first ``limit`` bytes of each and drops the rest."""
+class Running(Protocol):
+    """What is watched of a child: a Popen, or anything that answers as one does."""
 
-    def __init__(self, process: subprocess.Popen[bytes], limit: int) -> None:
+    pid: int
+    returncode: Any
+    stdout: Any
+    stderr: Any
+
+    def poll(self) -> int | None: ...
+
+
+class _Capture:
+    """Reads both streams as they come, keeps the first ``limit`` bytes of each and drops the rest.
+
+    Where the child has a descriptor that tells of its end, waiting for output ends with it too.
+    """
+
+    def __init__(self, process: Running, limit: int) -> None:
         self.limit = limit
         self.truncated = False
         self.kept = {"stdout": bytearray(), "stderr": bytearray()}
@@ -169,12 +192,16 @@ class _Capture:
             if stream is not None:
                 os.set_blocking(stream.fileno(), False)
                 self.selector.register(stream, selectors.EVENT_READ, name)
+        if (fileno := getattr(process, "fileno", None)) is not None:
+            self.selector.register(fileno(), selectors.EVENT_READ, "end")
 
     def pump(self, timeout: float) -> None:
         if not self.selector.get_map():
             time.sleep(timeout)
             return
         for key, _ in self.selector.select(timeout):
+            if key.data == "end":
+                continue
             chunk = os.read(key.fd, 65536)
             if not chunk:
                 self.selector.unregister(key.fileobj)
@@ -183,6 +210,11 @@ class _Capture:
             room = self.limit - len(buffer)
             self.truncated = self.truncated or len(chunk) > room
             buffer += chunk[: max(room, 0)]
+
+    def stop_waiting_for_the_end(self) -> None:
+        for key in list(self.selector.get_map().values()):
+            if key.data == "end":
+                self.selector.unregister(key.fileobj)
 
     def drain(self) -> None:
         deadline = time.monotonic() + 0.5
@@ -207,8 +239,19 @@ def run(
 
     Raises FileNotFoundError where the program does not exist. Whatever else happens is in the result.
     """
-    began = time.monotonic()
     process = start(argv, limits=limits, environment=environment, directory=directory, pass_fds=pass_fds)
+    return watch(process, lambda: kill_group(process), limits=limits, cancelled=cancelled)
+
+
+def watch(
+    process: Running,
+    end: Callable[[], None],
+    *,
+    limits: ChildLimits,
+    cancelled: Callable[[], bool] | None = None,
+) -> ChildResult:
+    """See a child that was just started through to its end; ``end`` ends it and all below it."""
+    began = time.monotonic()
     capture = _Capture(process, limits.output_bytes)
     ending: Ending | None = None
     try:
@@ -218,7 +261,8 @@ def run(
             if ending is not None:
                 break
     finally:
-        kill_group(process)
+        capture.stop_waiting_for_the_end()
+        end()
         capture.drain()
         for stream in (process.stdout, process.stderr):
             if stream is not None:

@@ -1,17 +1,19 @@
 """Frozen dataclasses to JSON and back: one codec for the database, the archive, the API and the command line.
 
 JSON has no NaN and no infinity; both travel as strings, so that a reader in any language can parse a record.
-Unknown keys are refused: a record written by a newer version must not be read as if it were complete.
+Unknown keys are refused: a record written by a newer version must not be read as if it were complete. A record that
+an older version wrote is brought up to date by its class's ``modern_form``, where the class has one.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from cattrs import Converter
+from cattrs.gen import make_dict_structure_fn
 from cattrs.preconf.json import configure_converter
 
 T = TypeVar("T")
@@ -38,11 +40,18 @@ def _float_from_json(value: Any, _: type) -> float:
     return float(value)
 
 
+def _modernising(kind: Any) -> Callable[[Any, Any], Any]:
+    """Structures ``kind`` from its form of any version."""
+    structure = make_dict_structure_fn(kind, converter, _cattrs_forbid_extra_keys=True)
+    return lambda form, _: structure(kind.modern_form(form), kind)
+
+
 def _make_converter() -> Converter:
     converter = Converter(forbid_extra_keys=True, omit_if_default=False)
     configure_converter(converter)
     converter.register_unstructure_hook(float, _float_to_json)
     converter.register_structure_hook(float, _float_from_json)
+    converter.register_structure_hook_factory(lambda kind: hasattr(kind, "modern_form"), _modernising)
     return converter
 
 

@@ -27,7 +27,7 @@ MAXIMUM_SLOTS = 10
 SLOT_BUDGET_BYTES = 256 * 2**20
 _ALIGNMENT = 256
 _POISON = 0xFF
-_POISON_OF_INTEGERS = 0xA5
+POISON_OF_INTEGERS = 0xA5
 
 _F_ADD_SEALS = 1033
 _SEALS = 0x1 | 0x2 | 0x4
@@ -147,7 +147,7 @@ def poison(tensor: Tensor) -> None:
     import torch
 
     if tensor.numel():
-        value = _POISON if tensor.is_floating_point() else _POISON_OF_INTEGERS
+        value = _POISON if tensor.is_floating_point() else POISON_OF_INTEGERS
         tensor.reshape(-1).view(torch.uint8).fill_(value)
 
 

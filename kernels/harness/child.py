@@ -1,17 +1,19 @@
 """The process of one subject: it maps the arena, loads what it is told to, and does calls when asked.
 
 What it sends back (that a call is over, and raw samples) is never a verdict. Messages, each answered by one:
-``load``, ``fetch``, ``verify``, ``block``, ``publish``, ``stages``. Anything a subject raises goes back as
-``{"error": slug, "detail": text}``.
+``load``, ``prepare``, ``fetch``, ``verify``, ``strided``,
+``block``, ``publish``, ``stages``, ``trace``, ``repeat``, ``finish``.
+Anything a subject raises goes back as ``{"error": slug, "detail": text}``.
 """
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import os
 import socket
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from kernels.harness import channel
 
@@ -40,16 +42,31 @@ def serve(link: socket.socket, arena_fd: int) -> None:
         channel.send(link, answer)
 
 
+def wake_card() -> None:
+    """Make the card's context before it is needed, beside the supervisor's own; what fails here fails again later."""
+    import torch
+
+    with contextlib.suppress(RuntimeError):
+        torch.zeros(1, device="cuda")
+
+
+def run(link_fd: int, arena_fd: int) -> NoReturn:
+    """Serve to the end of this process, which may have been started for it or forked."""
+    import torch
+
+    with socket.socket(fileno=link_fd) as link, torch.no_grad():
+        serve(link, arena_fd)
+    # Threads of a candidate must not keep the process alive, nor its destructors run.
+    os._exit(0)
+
+
 def main(arguments: list[str]) -> None:
     """``child SOCKET_FD ARENA_FD``. Garbage collection while torch is imported would cost a tenth of its time."""
     gc.disable()
-    import torch
+    import torch  # noqa: F401
 
     gc.enable()
-    with socket.socket(fileno=int(arguments[0])) as link, torch.no_grad():
-        serve(link, int(arguments[1]))
-    # Threads of a candidate must not keep the process alive, nor its destructors run.
-    os._exit(0)
+    run(int(arguments[0]), int(arguments[1]))
 
 
 if __name__ == "__main__":

@@ -55,3 +55,54 @@ class UnknownTolerance(UserError):
 
 class SubjectRaised(UserError):
     template = "{subject} raised {reason}"
+
+
+class SourceNotPython(UserError):
+    template = "the candidate is no Python: {reason}; Python that this interpreter reads would be right"
+
+
+class ImportRaised(UserError):
+    template = "running the candidate's file raised {reason}"
+
+
+class ClassNotDefined(UserError):
+    template = "the candidate's file ran and defines no {name}; class {name}(torch.nn.Module) would be right"
+
+
+class ClassNotModule(UserError):
+    template = "{name} is {seen}; a subclass of torch.nn.Module would be right"
+
+
+class ConstructorRaised(UserError):
+    template = "{name}(*get_init_inputs()) raised {reason}; the problem gives {count} arguments"
+
+
+class ForwardRaised(UserError):
+    template = "forward raised {reason}"
+
+
+class NinjaMissing(UserError):
+    template = (
+        "the candidate compiles with torch.utils.cpp_extension, which needs ninja, and ninja is not on this machine; "
+        "ninja installed beside torch (pip install ninja) would be right, or a .cpp or .cu source"
+    )
+
+
+class CompilerMissing(UserError):
+    template = (
+        "the candidate compiles with torch.utils.cpp_extension, and this machine has no {compiler}; "
+        "the compiler installed and on PATH would be right"
+    )
+
+
+class OutputMismatch(UserError):
+    """``check`` is the name of the check that it fails."""
+
+    template = "{reason}"
+
+
+class InitInputsNotPlain(UserError):
+    template = (
+        "get_init_inputs gives {seen} at {place}, which cannot be handed to a candidate as plain data; "
+        "numbers, strings, None, element types, and lists, tuples and dicts of them would be right"
+    )

@@ -29,6 +29,10 @@ _NOTES = {
     PROCESS: "a process group of its own, no keys in the environment; network and file system are NOT held back "
     "(neither bubblewrap nor unshare works here)",
 }
+_WARM_UNSHARE = (
+    "no network, read-only file system without home folder and checkout, a private empty /tmp, own process numbers, "
+    "no capabilities, no keys in the environment (made by system calls; bubblewrap does not work here)"
+)
 
 
 @functools.cache
@@ -49,31 +53,68 @@ def _works(method: str) -> bool:
 
 
 def wrap(
-    argv: Sequence[str], *, method: str, readable: Sequence[Path], hidden: Sequence[Path], device: str
+    argv: Sequence[str],
+    *,
+    method: str,
+    readable: Sequence[Path],
+    hidden: Sequence[Path],
+    device: str,
+    workshop: Path | None = None,
+    serving: bool = False,
 ) -> list[str]:
     """The command that runs ``argv`` held back by ``method``.
 
     ``readable`` are files the child must see although they may lie in a folder that is hidden from it; ``hidden``
     are files that it must not see although it could (both for bubblewrap alone). ``device`` "cuda" keeps the card.
+    ``workshop`` is a folder that it may write to and starts in. ``serving`` is for a fork server: it outlives the
+    thread that starts it, and leaves /proc such that the processes it forks can mount their own.
     """
     if method == BUBBLEWRAP:
-        return [*_bubblewrap(readable, hidden, device), "--", *argv]
+        return [*_bubblewrap(readable, hidden, device, workshop, serving=serving), "--", *argv]
     if method == UNSHARE:
         user = [] if os.geteuid() == 0 else ["--map-root-user"]
         return ["unshare", *user, "--net", "--pid", "--fork", "--kill-child", "--mount-proc", "--", *argv]
     return list(argv)
 
 
-def describe(method: str, memory_limit_bytes: int | None) -> Isolation:
-    """The record of how a child was held."""
+def describe(method: str, memory_limit_bytes: int | None, warm: bool | None = None) -> Isolation:
+    """The record of how a child was held; ``warm`` where it was forked from a server, which holds it tighter."""
     return Isolation(
-        method=method, network=method == PROCESS, memory_limit_bytes=memory_limit_bytes, note=_NOTES[method]
+        method=method,
+        network=method == PROCESS,
+        memory_limit_bytes=memory_limit_bytes,
+        note=_WARM_UNSHARE if warm and method == UNSHARE else _NOTES[method],
+        warm=warm,
     )
 
 
-def _bubblewrap(readable: Sequence[Path], hidden: Sequence[Path], device: str) -> list[str]:
-    argv = ["bwrap", "--die-with-parent", "--unshare-net", "--unshare-pid", "--unshare-ipc", "--unshare-uts"]
-    argv += ["--cap-drop", "ALL", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
+def thread_settings() -> dict[str, str]:
+    """As many OpenMP threads as this process may use cores, for every subject alike; numpy's own stay away."""
+    return {
+        "OMP_NUM_THREADS": str(len(os.sched_getaffinity(0))),
+        "OMP_DYNAMIC": "false",
+        "OPENBLAS_NUM_THREADS": "1",
+    }
+
+
+def sandbox(method: str) -> dict[str, list[str]] | None:
+    """What each process of a fork server masks and keeps of what the server sees; None where it has no sandbox."""
+    if method == PROCESS:
+        return None
+    masked = [] if method == BUBBLEWRAP else [str(folder) for folder in _masked()]
+    return {"masked": masked, "kept": [str(path) for path in _interpreter()]}
+
+
+def _bubblewrap(
+    readable: Sequence[Path], hidden: Sequence[Path], device: str, workshop: Path | None, *, serving: bool
+) -> list[str]:
+    argv = ["bwrap", "--unshare-net", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--cap-drop", "ALL"]
+    argv += ["--ro-bind", "/", "/", "--dev", "/dev"]
+    # bubblewrap covers parts of a /proc that it mounts for root, and then nobody below may mount another.
+    argv += ["--bind", "/proc", "/proc"] if serving else ["--die-with-parent", "--proc", "/proc"]
+    if serving and os.geteuid() == 0:
+        # Linux asks this of whoever maps root into a user namespace; what is forked gives it up with all others.
+        argv += ["--cap-add", "CAP_SETFCAP"]
     masked = _masked()
     for folder in masked:
         argv += ["--tmpfs", str(folder)]
@@ -85,7 +126,16 @@ def _bubblewrap(readable: Sequence[Path], hidden: Sequence[Path], device: str) -
     if device == "cuda":
         for node in sorted(Path("/dev").glob("nvidia*")):
             argv += ["--dev-bind", str(node), str(node)]
-    return [*argv, "--chdir", "/tmp"]
+    if workshop is None:
+        return [*argv, "--chdir", "/tmp"]
+    return [
+        *argv,
+        "--bind",
+        str(workshop.absolute()),
+        str(workshop.absolute()),
+        "--chdir",
+        str(workshop.absolute()),
+    ]
 
 
 _ROOT = Path(__file__).resolve().parent.parent.parent

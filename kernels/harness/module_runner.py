@@ -80,6 +80,13 @@ def interleave(tensors: list[Tensor], constants: dict[int, Any]) -> list[Any]:
     return arguments
 
 
+def structure(results: Any) -> str:
+    """How a forward's result is put together, in words: "a tensor", "[a tensor, a tensor]" for a tuple or list."""
+    if isinstance(results, list | tuple):
+        return "[" + ", ".join(map(structure, results)) + "]"
+    return "a tensor" if isinstance(results, Tensor) else f"a {type(results).__name__}"
+
+
 def flatten(results: Any) -> list[Tensor]:
     """The tensors of a forward's result: one, or those of a tuple or list, in order."""
     if isinstance(results, Tensor):

@@ -49,4 +49,5 @@ def _step(form: Mapping[str, Any]) -> Launch | TorchCall:
         sizes=tuple(form["sizes"]),
         workspace_bytes=form["workspace_bytes"],
         once=form["once"],
+        abi=form["abi"],
     )

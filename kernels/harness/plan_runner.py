@@ -35,14 +35,16 @@ from kernels.harness.errors import (
 )
 
 _ENOMEM = 12
+WORKSPACE = "mucutlass_workspace_bytes"
+"""The function by which a hand-written kernel asks for scratch memory (``kernels.raw.header`` declares it)."""
 
 
 @dataclass(frozen=True, slots=True)
 class BoundStep:
-    """One step with everything but the work done."""
+    """One step with everything but the work done. ``library`` is None where nobody knows whose work it is."""
 
     stage: str
-    library: bool
+    library: bool | None
     call: Callable[[], None]
 
 
@@ -65,6 +67,7 @@ class PlanRunner:
             self._fixed[self.values[name].storage] = parameters[name].reshape(-1)
         self._owned: dict[str, Tensor] = {}
         self._workspace: Tensor | None = None
+        self._asked_bytes = 0
 
     def _check_names(self) -> None:
         named = {*self.plan.inputs, *self.plan.parameters, *self.plan.outputs}
@@ -79,7 +82,7 @@ class PlanRunner:
         """Open the shared objects, make all memory, run the ``once`` steps; gives the seconds those took."""
         for step in self.plan.steps:
             if isinstance(step, Launch):
-                self._functions[step.symbol] = self._open(step.symbol)
+                self._functions[step.symbol] = self._open(step)
         self._allocate()
         once = Binding(self, {**self._owned, **self._fixed}, once=True)
         began = time.perf_counter()
@@ -135,7 +138,8 @@ class PlanRunner:
             self._owned[storage] = self._empty(count, owner.dtype)
         return self._owned[storage]
 
-    def _open(self, symbol: str) -> Any:
+    def _open(self, step: Launch) -> Any:
+        symbol = step.symbol
         path = self._artifacts.get(symbol)
         if path is None:
             raise ArtifactMissing(symbol=symbol, path="(no path)", reason="it was not built")
@@ -148,6 +152,8 @@ class PlanRunner:
         except AttributeError as error:
             raise SymbolMissing(symbol=symbol, path=path) from error
         function.restype = ctypes.c_int
+        if step.abi == "arrays":
+            self._asked_bytes = max(self._asked_bytes, workspace_bytes(library))
         return function
 
     def _storage_bytes(self, storage: str) -> int:
@@ -159,7 +165,8 @@ class PlanRunner:
         try:
             for storage in sorted(written - external):
                 self.owned(storage)
-            needed = max((s.workspace_bytes for s in self.plan.steps if isinstance(s, Launch)), default=0)
+            planned = (s.workspace_bytes for s in self.plan.steps if isinstance(s, Launch))
+            needed = max(self._asked_bytes, *planned, 0)
             if needed:
                 self._workspace = self._empty(needed, DType.U8)
         except (RuntimeError, MemoryError) as error:
@@ -224,6 +231,8 @@ class Binding:
             ctypes.c_void_p(self.runner.workspace_address),
             ctypes.c_void_p(self.runner.device.stream()),
         )
+        if step.abi == "arrays":
+            return _caller(step, function, (self._array(step.pointers), self._array(step.results), *tail))
 
         def looked_up() -> None:
             code = function(*[ctypes.c_void_p(self.address(name)) for name in names], *tail)
@@ -232,14 +241,11 @@ class Binding:
 
         if self.runner.storages(names) & self._moving:
             return looked_up
-        arguments = (*(ctypes.c_void_p(self.address(name)) for name in names), *tail)
+        return _caller(step, function, (*(ctypes.c_void_p(self.address(name)) for name in names), *tail))
 
-        def fixed() -> None:
-            code = function(*arguments)
-            if code:
-                raise _launch_error(step, code)
-
-        return fixed
+    def _array(self, names: Sequence[str]) -> ctypes.Array[ctypes.c_void_p]:
+        """Addresses as a C array; of a plan with this ABI no value moves."""
+        return (ctypes.c_void_p * len(names))(*map(self.address, names))
 
     def _torch(self, step: TorchCall) -> Callable[[], None]:
         function = torch_functions.resolve(step.stage, step.function)
@@ -308,6 +314,27 @@ def _same_strides(tensor: Tensor, value: PlanValue) -> bool:
     """Equal strides wherever an extent is more than one."""
     strides = zip(value.shape, tensor.stride(), value.strides, strict=True)
     return all(seen == expected for extent, seen, expected in strides if extent > 1)
+
+
+def _caller(step: Launch, function: Any, arguments: Sequence[Any]) -> Callable[[], None]:
+    """The launch with its arguments filled in."""
+
+    def call() -> None:
+        code = function(*arguments)
+        if code:
+            raise _launch_error(step, code)
+
+    return call
+
+
+def workspace_bytes(library: ctypes.CDLL) -> int:
+    """What a hand-written kernel says it needs for one call; 0 where it does not say."""
+    try:
+        function = library[WORKSPACE]
+    except AttributeError:
+        return 0
+    function.restype = ctypes.c_size_t
+    return int(function())
 
 
 def _launch_error(step: Launch, code: int) -> LaunchFailed | OutOfMemory:

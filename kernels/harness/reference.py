@@ -23,10 +23,10 @@ from torch import Tensor
 from kernels.harness.comparison import Expected
 from kernels.harness.errors import OutOfMemory, ProblemMismatch, ProblemRaised
 from kernels.harness.evaluation import EvaluationRequest, Outcome
-from kernels.harness.module_runner import flatten, interleave
+from kernels.harness.module_runner import flatten, interleave, structure
 from kernels.harness.plan_runner import first_line, is_out_of_memory
 from kernels.problems.inspection import Signature, TensorSpec
-from kernels.problems.load import build_inputs, build_model, load_module
+from kernels.problems.load import build_inputs, build_model, load_module, split_arguments
 
 
 class ProblemFailed(Exception):
@@ -52,6 +52,12 @@ class Guard:
     def __init__(self, report_fd: int, seconds: float) -> None:
         self._report_fd = report_fd
         self._remaining_s = seconds
+        self._all_s = seconds
+
+    @property
+    def spent_s(self) -> float:
+        """Seconds that the problem's code has taken so far."""
+        return self._all_s - self._remaining_s
 
     @contextlib.contextmanager
     def step(self, where: str) -> Iterator[None]:
@@ -91,6 +97,7 @@ class Reference:
         self._guard = guard
         self._signature = request.signature
         self._device = device
+        self.structure = ""
         with guard.step("loading the problem file"):
             self._module = load_module(Path(request.problem_path), request.size)
         with guard.step("building Model"):
@@ -105,6 +112,11 @@ class Reference:
                 raise ProblemMismatch(seen=f"no parameter {spec.name}", expected="there is one")
             _match(spec, state[spec.name])
         return {spec.name: state[spec.name].contiguous() for spec in self._signature.parameters}
+
+    def init_arguments(self) -> tuple[list[Any], dict[str, Any]]:
+        """What get_init_inputs gives, positional and by keyword; raises ProblemFailed."""
+        with self._guard.step("get_init_inputs"):
+            return split_arguments(self._module.get_init_inputs())
 
     def _in_float64(self) -> tuple[Any, str]:
         try:
@@ -156,7 +168,9 @@ class Reference:
         before = [(buffer, buffer.clone()) for buffer in model.buffers()]
         with torch.no_grad():
             arguments = interleave([t.clone().to(self._device) for t in inputs], self._signature.constants)
-            results = [t.cpu().contiguous() for t in flatten(model(*arguments))]
+            given = model(*arguments)
+            self.structure = structure(given)
+            results = [t.cpu().contiguous() for t in flatten(given)]
             for buffer, value in before:
                 buffer.copy_(value)
         return results

@@ -9,7 +9,6 @@ import json
 import os
 import signal
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -19,8 +18,11 @@ from typing import Any
 
 from kernels import childprocess
 from kernels.childprocess import ChildLimits, ChildResult, Ending
-from kernels.harness import isolation
-from kernels.harness.evaluation import Evaluation, EvaluationRequest, Outcome
+from kernels.harness import folders, isolation, warm
+from kernels.harness.baseline_subjects import PREPARE_SECONDS
+from kernels.harness.baselines import SLOW
+from kernels.harness.evaluation import Evaluation, EvaluationRequest, Outcome, PlanCandidate
+from kernels.harness.forked import Forked
 from kernels.locks import locks_environment
 from kernels.records import dumps, from_json
 
@@ -35,42 +37,82 @@ def evaluate(request: EvaluationRequest, *, cancelled: Callable[[], bool] | None
     record then says "not measured". Paths in the request may be relative to the current folder.
     """
     began = time.monotonic()
-    method = isolation.probe()
+    folders.sweep()
+    evaluation, lost = _attempt(request, cancelled)
+    if lost and not (cancelled is not None and cancelled()):
+        # A fork server was ended from outside, which says nothing of the candidate.
+        evaluation, _ = _attempt(request, cancelled)
+    return replace(evaluation, wall_s=time.monotonic() - began)
+
+
+def _attempt(request: EvaluationRequest, cancelled: Callable[[], bool] | None) -> tuple[Evaluation, bool]:
+    """The record, and whether a process of the harness, not of the candidate, was ended from outside."""
     with (
-        tempfile.TemporaryDirectory(prefix="mucutlass-evaluation-") as folder,
+        folders.evaluation_folder() as folder,
         _memory_file("request", dumps(_absolute(request)).encode()) as request_fd,
         _memory_file("report", b"") as report_fd,
     ):
-        result = childprocess.run(
-            [sys.executable, "-m", "kernels.harness.supervisor", str(request_fd), str(report_fd), method],
-            limits=_limits(request),
-            environment=childprocess.python_environment({**locks_environment(), "TMPDIR": folder}),
-            directory=Path(folder),
-            cancelled=cancelled,
-            pass_fds=(request_fd, report_fd),
-        )
-        step, evaluation = _read_report(report_fd)
+        judge = _Judge(request, folder, (request_fd, report_fd))
+        result = judge.run(cancelled)
+        step, evaluation, lost = _read_report(report_fd)
     if evaluation is None or result.ending is Ending.CANCELLED:
         evaluation = _without_result(request, result, step)
-    return replace(evaluation, wall_s=time.monotonic() - began)
+    return evaluation, lost or judge.lost
+
+
+class _Judge:
+    """The supervisor's process: forked from a server where there is one, started from nothing else."""
+
+    def __init__(self, request: EvaluationRequest, folder: Path, descriptors: tuple[int, int]) -> None:
+        self.method = isolation.probe()
+        self.device = request.device
+        self.limits = _limits(request)
+        self.folder = folder
+        self.descriptors = descriptors
+        self.lost = False
+
+    def run(self, cancelled: Callable[[], bool] | None) -> ChildResult:
+        """See it through to its end."""
+        environment = {**locks_environment(), "TMPDIR": str(self.folder)}
+        servers = warm.servers(self.method, self.device)
+        if servers.judges is not None:
+            message = {
+                "method": self.method, "environment": environment, "folder": str(self.folder), "disk_bytes": None,
+            }  # fmt: skip
+            subjects = [] if servers.subjects is None else [servers.subjects.socket.fileno()]
+            process = Forked(servers.judges.socket, message, [*self.descriptors, *subjects])
+            result = childprocess.watch(process, process.end, limits=self.limits, cancelled=cancelled)
+            self.lost = process.lost and result.ending is Ending.SIGNALLED
+            if process.started or result.ending is Ending.CANCELLED:
+                return result
+        module = [sys.executable, "-m", "kernels.harness.supervisor"]
+        return childprocess.run(
+            [*module, *map(str, self.descriptors), self.method],
+            limits=self.limits,
+            environment=childprocess.python_environment(environment),
+            directory=self.folder,
+            cancelled=cancelled,
+            pass_fds=self.descriptors,
+        )
 
 
 def _absolute(request: EvaluationRequest) -> EvaluationRequest:
     """The supervisor has a working folder of its own, so every path must be whole."""
-    return replace(
-        request,
-        problem_path=str(Path(request.problem_path).absolute()),
-        artifacts={symbol: str(Path(path).absolute()) for symbol, path in request.artifacts.items()},
-    )
+    candidate = request.candidate
+    if isinstance(candidate, PlanCandidate):
+        artifacts = {symbol: str(Path(path).absolute()) for symbol, path in candidate.artifacts.items()}
+        candidate = replace(candidate, artifacts=artifacts)
+    return replace(request, problem_path=str(Path(request.problem_path).absolute()), candidate=candidate)
 
 
 def _limits(request: EvaluationRequest) -> ChildLimits:
-    """A net under the supervisor's own limits: the problem's time, both children's, and the waiting for the lock.
+    """A net under the supervisor's own limits: the problem's time, the children's, and the waiting for the lock.
 
     On the host each process caps its own address space, so memory is polled only where a card forbids that.
     """
+    preparing_s = PREPARE_SECONDS * sum(kind in SLOW for kind in request.baselines)
     return ChildLimits(
-        seconds=3 * request.limits.seconds + _SETUP_S + _LOCK_PATIENCE_S,
+        seconds=(2 + len(request.baselines)) * request.limits.seconds + preparing_s + _SETUP_S + _LOCK_PATIENCE_S,
         memory_bytes=None if request.device == "host" else 4 * request.limits.memory_bytes,
         output_bytes=request.limits.output_bytes,
     )
@@ -87,8 +129,8 @@ def _memory_file(name: str, content: bytes) -> Iterator[int]:
         os.close(descriptor)
 
 
-def _read_report(descriptor: int) -> tuple[str, Evaluation | None]:
-    """The problem step that was going on at the end ("" where none), and the evaluation where there is one."""
+def _read_report(descriptor: int) -> tuple[str, Evaluation | None, bool]:
+    """The problem step that was going on at the end ("" where none), the evaluation, whether a subject was lost."""
     step = ""
     size = os.fstat(descriptor).st_size
     for line in os.pread(descriptor, size, 0).splitlines():
@@ -97,9 +139,9 @@ def _read_report(descriptor: int) -> tuple[str, Evaluation | None]:
         except ValueError:
             continue
         if "evaluation" in entry:
-            return step, from_json(entry["evaluation"], Evaluation)
+            return step, from_json(entry["evaluation"], Evaluation), bool(entry.get("lost"))
         step = str(entry.get("step", ""))
-    return step, None
+    return step, None, False
 
 
 def _without_result(request: EvaluationRequest, result: ChildResult, step: str) -> Evaluation:

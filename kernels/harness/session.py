@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 import resource
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,12 +19,15 @@ from kernels.errors import UserError
 from kernels.harness import channel
 from kernels.harness.arena import Arena, layout_from_form
 from kernels.harness.devices import open_device
-from kernels.harness.errors import DeviceFault, OutOfMemory, SubjectRaised
+from kernels.harness.errors import DeviceFault, OutOfMemory, OutputMismatch, SubjectRaised
 from kernels.harness.module_runner import ModuleBinding, ModuleRunner
 from kernels.harness.plan_form import plan_from_form
 from kernels.harness.plan_runner import Binding, PlanRunner, first_line, is_device_fault, is_out_of_memory
+from kernels.harness.source_runner import SourceBinding, SourceRunner
+from kernels.harness.strided import strided_view
 
 Message = channel.Message
+AnyBinding = Binding | ModuleBinding | SourceBinding
 Move = Callable[[torch.Tensor, torch.Tensor], None]
 
 
@@ -36,17 +40,26 @@ class Session:
         self.inputs = [[self.device.place(t) for t in tensors] for tensors in self.arena.inputs]
         self.outputs = [[self.device.place(t) for t in tensors] for tensors in self.arena.outputs]
         parameters = {name: self.device.place(tensor) for name, tensor in self.arena.parameters.items()}
+        self._parameters = parameters
         self.copies_outputs: bool = message["copies_outputs"]
-        self._bindings: dict[tuple[int, int], Binding | ModuleBinding] = {}
+        self._bindings: dict[tuple[int, int], AnyBinding] = {}
         subject = message["subject"]
-        self.runner: PlanRunner | ModuleRunner
+        self.runner: PlanRunner | ModuleRunner | SourceRunner
         if subject["kind"] == "plan":
             self.runner = PlanRunner(plan_from_form(subject["plan"]), subject["artifacts"], self.device, parameters)
+        elif subject["kind"] == "source":
+            self.runner = SourceRunner(subject, self.device, parameters)
+        elif subject["kind"] == "baseline":
+            # Imported where it is needed: only the children of baselines run it.
+            from kernels.harness.baseline_runner import BaselineRunner
+
+            constants = {int(position): value for position, value in subject["constants"].items()}
+            self.runner = BaselineRunner(subject, constants, self.device, parameters)
         else:
             constants = {int(position): value for position, value in subject["constants"].items()}
             self.runner = ModuleRunner(subject["path"], subject["size"], constants, self.device, parameters)
 
-    def binding(self, pair: list[int]) -> Binding | ModuleBinding:
+    def binding(self, pair: list[int]) -> AnyBinding:
         """The call on input set ``pair[0]`` and output slot ``pair[1]``."""
         key = (pair[0], pair[1])
         if key not in self._bindings:
@@ -73,15 +86,27 @@ class Session:
         for there, here in zip(placed, shared, strict=True):
             move(there, here)
 
-    def _collect(self, binding: Binding | ModuleBinding, slot: int) -> None:
+    def first(self, message: Message) -> Message:
+        """The first call of a module, which may compile: its seconds, and what it gave."""
+        binding = self.binding(message["pair"])
+        assert isinstance(binding, SourceBinding)
+        began = time.perf_counter()
+        binding()
+        self.device.synchronize()
+        answer = {"seconds": time.perf_counter() - began, **binding.described()}
+        binding.release()
+        return answer
+
+    def _collect(self, binding: AnyBinding, slot: int) -> None:
         """Copy the outputs of a call to its slot, where they were not written there in the first place."""
         results = binding.outputs()
         if len(results) != len(self.outputs[slot]):
-            raise SubjectRaised(subject="the call", reason=f"gave {len(results)} outputs")
+            raise OutputMismatch(reason=f"a call gave {len(results)} outputs", check="shape")
         for result, placed in zip(results, self.outputs[slot], strict=True):
             if result.dtype != placed.dtype or result.shape != placed.shape:
+                check = "shape" if result.shape != placed.shape else "dtype"
                 seen = f"{result.dtype} {list(result.shape)}"
-                raise SubjectRaised(subject="the call", reason=f"gave an output of {seen}")
+                raise OutputMismatch(reason=f"a call gave an output of {seen}", check=check)
             if result.data_ptr() != placed.data_ptr() or result.stride() != placed.stride():
                 placed.copy_(result)
 
@@ -94,6 +119,19 @@ class Session:
         self.device.synchronize()
         self._collect(binding, pair[1])
         binding.release()
+        return {}
+
+    def strided(self, message: Message) -> Message:
+        """As ``verify``, on views of the inputs that are not dense."""
+        chosen, slot = message["pair"]
+        views = [strided_view(tensor) for tensor in self.inputs[chosen]]
+        binding = self.runner.bind(views, self.outputs[slot])
+        binding()
+        self.device.synchronize()
+        self._collect(binding, slot)
+        binding.release()
+        for placed, view in zip(self.inputs[chosen], views, strict=True):
+            placed.copy_(view)
         return {}
 
     def block(self, message: Message) -> Message:
@@ -124,14 +162,66 @@ class Session:
         binding.release()
         return {"stages": steps}
 
+    def prepare(self, message: Message) -> Message:
+        """What a baseline does once, on an input set that is filled: compile, or search its settings."""
+        from kernels.harness.baseline_runner import BaselineRunner
+
+        assert isinstance(self.runner, BaselineRunner)
+        began = time.perf_counter()
+        settings = self.runner.prepare(self.inputs[message["set"]])
+        return {"settings": settings, "seconds": time.perf_counter() - began}
+
+    def trace(self, message: Message) -> Message:
+        """The card's own record of one call a pair; ``{"none": reason}`` where there is no such record."""
+        if self.device.name != "cuda":
+            return {"none": "a CPU keeps no record of kernels"}
+        from kernels.harness import tracing
+
+        bindings = [self.binding(pair) for pair in message["pairs"]]
+        try:
+            calls = tracing.trace(self.device.before_timed_call, list(bindings))
+            return {**tracing.indexed(calls), "method": tracing.METHOD}
+        except tracing.NotTraceable as error:
+            return {"none": str(error)}
+        finally:
+            for binding in bindings:
+                binding.release()
+
+    def repeat(self, message: Message) -> Message:
+        """``calls`` calls back to back on the pairs in turn, with one wait at the end."""
+        bindings = [self.binding(pair) for pair in message["pairs"]]
+        for number in range(message["calls"]):
+            binding = bindings[number % len(bindings)]
+            binding()
+            binding.release()
+        self.device.synchronize()
+        return {}
+
+    def finish(self, message: Message) -> Message:
+        """Wait for everything that was ever launched, and bring the parameters to the shared memory as they are now.
+
+        A fault of any launch before raises here at the latest.
+        """
+        self.device.synchronize()
+        for name, placed in self._parameters.items():
+            self.device.publish(placed, self.arena.parameters[name])
+        self.device.synchronize()
+        return {}
+
     def answer(self, message: Message) -> Message:
         """Do what a message asks; raises whatever the subject raises."""
         handlers: dict[str, Any] = {
+            "first": self.first,
             "fetch": self.fetch,
             "verify": self.verify,
+            "strided": self.strided,
             "block": self.block,
             "publish": self.publish,
             "stages": self.stages,
+            "prepare": self.prepare,
+            "trace": self.trace,
+            "repeat": self.repeat,
+            "finish": self.finish,
         }
         result: Message = handlers[message["do"]](message)
         return result
@@ -160,11 +250,14 @@ def load(message: Message, arena_fd: int) -> tuple[Session, Message]:
     once_s = session.runner.load()
     # What torch has made by now is never searched for garbage again: that takes a fifth of a second each time.
     gc.freeze()
+    weights = session.runner.weights if isinstance(session.runner, SourceRunner) else None
     return session, {
         "once_s": once_s,
+        **({"weights": weights.form()} if weights is not None else {}),
         "address_space_bytes": limit,
         "threads": torch.get_num_threads(),
         "openmp": _openmp_runtimes(),
+        "device": session.device.facts(),
     }
 
 
@@ -179,4 +272,4 @@ def failure(error: BaseException) -> Message:
         kind = DeviceFault(who="the subject", reason=first_line(error))
     else:
         kind = SubjectRaised(subject="the subject", reason=first_line(error))
-    return {"error": kind.slug(), "detail": str(kind)}
+    return {"error": kind.slug(), "detail": str(kind), "check": kind.fields.get("check", "")}

@@ -13,6 +13,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,54 +22,100 @@ from typing import Any
 from kernels import childprocess
 from kernels.harness import arena, channel, isolation
 from kernels.harness.evaluation import Limits, Outcome
+from kernels.harness.forked import MAXIMUM_FILES, Forked
+from kernels.harness.namespaces import TMP
 
 _WATCH_S = 0.25
 _MAXIMUM_PROCESSES = 64
 _KEPT_OF_OUTPUT = 2000
-_LAUNCH_ERRORS = frozenset(
-    {
+_MOST_OUTPUT = 2**30
+_CALLS = frozenset({"first", "verify", "prepare", "repeat", "stages"})
+"""Messages whose answer takes as long as the subject's own code."""
+_TOLD = {"load": "once_s", "block": "host"}
+"""Messages of which only a part is its, and where the child says how long that was (in seconds, nanoseconds)."""
+_OUTCOMES = {
+    Outcome.OUT_OF_MEMORY: {"out-of-memory"},
+    Outcome.LAUNCH_ERROR: {
         "artifact-missing", "symbol-missing", "launch-failed", "torch-function-refused", "torch-call-failed",
-        "result-mismatch", "plan-mismatch", "subject-raised",
-    }
-)  # fmt: skip
+        "result-mismatch", "plan-mismatch", "subject-raised", "constructor-raised", "forward-raised",
+    },
+    Outcome.REFUSED: {"source-not-python", "class-not-defined", "class-not-module"},
+    Outcome.BUILD_ERROR: {"import-raised", "ninja-missing", "compiler-missing"},
+    Outcome.INCORRECT: {"output-mismatch"},
+}  # fmt: skip
+"""What each error of ``kernels.harness.errors`` means that a child sends back; a crash where it is none of these."""
 
 
 class SubjectFailed(Exception):
-    """A child that gives no more answers, or said why it cannot; ``outcome`` is what its evaluation ends in."""
+    """A child that gives no more answers, or said why it cannot; ``outcome`` is what its evaluation ends in.
 
-    def __init__(self, outcome: Outcome, detail: str) -> None:
+    ``check`` names the check that failed with it, where the outcome is "incorrect".
+    """
+
+    def __init__(self, outcome: Outcome, detail: str, check: str = "") -> None:
         super().__init__(detail)
         self.outcome = outcome
         self.detail = detail
+        self.check = check
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long one answer may take, outside the subject's own seconds, and what it means when it is late."""
+
+    seconds: float
+    late: Outcome
+    what: str
+
+
+class SubjectLost(SubjectFailed):
+    """A child whose keeper was ended from outside: no fault of the subject's, and worth one more try."""
 
 
 @dataclass(frozen=True, slots=True)
 class Holding:
-    """How children are held: the isolation method, the files they may and may not see, the device, the limits."""
+    """How children are held: the isolation method, the files they may and may not see, the device, the limits.
+
+    ``server`` is the socket of a fork server, where there is one.
+    """
 
     method: str
     readable: tuple[Path, ...]
     hidden: tuple[Path, ...]
     device: str
     limits: Limits
+    server: socket.socket | None = None
 
 
 class Subject:
-    """One child process and its arena."""
+    """One child process and its arena. ``warm`` is whether it is forked from a server; see ``wait_ready``.
+
+    ``calls_s`` adds up the seconds that the subject's own code took; of a block of timed calls that is what the
+    child's clock says of the calls alone, without what lies between them.
+    """
 
     def __init__(self, name: str, layout: arena.Layout, holding: Holding) -> None:
         self.name = name
         self.layout = layout
         self.limits = holding.limits
+        self._holding = holding
+        self._folder = ""
+        self._seen: dict[str, str] = {}
+        self._printed = 0
+        self.calls_s = 0.0
         self.arena_fd = arena.create(layout)
         self._mapped: arena.Arena | None = None
         self._remaining_s = holding.limits.seconds
         self._parser = channel.Parser()
         self._output = bytearray()
         self._watched = 0.0
+        self.warm = holding.server is not None and len(holding.readable) <= MAXIMUM_FILES
+        self._start()
+
+    def _start(self) -> None:
         self._link, theirs = socket.socketpair()
         with theirs:
-            self._process = self._start(holding, theirs)
+            self._process = self._warm(theirs) if self.warm else self._cold(theirs)
         self._selector = selectors.DefaultSelector()
         self._selector.register(self._link, selectors.EVENT_READ, "link")
         for stream in (self._process.stdout, self._process.stderr):
@@ -76,19 +123,44 @@ class Subject:
                 os.set_blocking(stream.fileno(), False)
                 self._selector.register(stream, selectors.EVENT_READ, "output")
 
-    def _start(self, holding: Holding, theirs: socket.socket) -> subprocess.Popen[bytes]:
+    def _warm(self, theirs: socket.socket) -> Forked:
+        """Ask the server. Files go over as open descriptors, and have names in a folder of the child's own."""
+        holding = self._holding
+        assert holding.server is not None
+        sandboxed = holding.method != isolation.PROCESS
+        self._folder = TMP if sandboxed else tempfile.mkdtemp(prefix="subject-")
+        with contextlib.ExitStack() as opened:
+            files = []
+            for path in dict.fromkeys(map(str, holding.readable)):
+                files.append(os.open(path, os.O_RDONLY | os.O_CLOEXEC))
+                opened.callback(os.close, files[-1])
+                self._seen[path] = f"{self._folder}/{len(files)}-{Path(path).name}"
+            message = {
+                "device": holding.device,
+                "files": [Path(name).name for name in self._seen.values()],
+                "folder": self._folder,
+                "hidden": [str(path.absolute()) for path in holding.hidden],
+                "disk_bytes": self.limits.disk_bytes,
+                "environment": {} if sandboxed else {"TMPDIR": self._folder},
+            }
+            return Forked(holding.server, message, [theirs.fileno(), self.arena_fd, *files])
+
+    def _cold(self, theirs: socket.socket) -> subprocess.Popen[bytes]:
+        holding = self._holding
         descriptors = (theirs.fileno(), self.arena_fd)
         module = [sys.executable, "-m", "kernels.harness.child", *map(str, descriptors)]
         argv = isolation.wrap(
             module, method=holding.method, readable=holding.readable, hidden=holding.hidden, device=holding.device
         )
-        cores = len(os.sched_getaffinity(0))
-        return childprocess.start(
-            argv,
-            limits=childprocess.ChildLimits(seconds=holding.limits.seconds, file_bytes=holding.limits.output_bytes),
-            environment=childprocess.python_environment({"OMP_NUM_THREADS": str(cores), "OMP_DYNAMIC": "false"}),
-            pass_fds=descriptors,
-        )
+        limits = childprocess.ChildLimits(seconds=holding.limits.seconds, file_bytes=holding.limits.disk_bytes)
+        # Without a /tmp of its own it works below the supervisor's, which is cleared at the end.
+        own = {} if holding.method == isolation.BUBBLEWRAP else {"TMPDIR": tempfile.gettempdir()}
+        environment = childprocess.python_environment({**isolation.thread_settings(), **own})
+        return childprocess.start(argv, limits=limits, environment=environment, pass_fds=descriptors)
+
+    def seen(self, path: str) -> str:
+        """Where the child finds a readable file, once it is ready."""
+        return self._seen.get(path, path)
 
     @property
     def arena(self) -> arena.Arena:
@@ -98,11 +170,25 @@ class Subject:
         return self._mapped
 
     def wait_ready(self) -> None:
-        """Wait until the child has imported torch; that is not counted as the subject's time."""
-        self._answer(time.monotonic() + self.limits.seconds)
+        """Wait until the child has imported torch; that is not counted as the subject's time.
 
-    def ask(self, message: channel.Message) -> channel.Message:
-        """Send a message and wait for its answer, within what is left of the subject's seconds.
+        Where the server forked nothing, the child is started cold, and ``warm`` says so.
+        """
+        try:
+            self._answer(time.monotonic() + self.limits.seconds)
+        except SubjectFailed:
+            if not isinstance(self._process, Forked) or self._process.started:
+                raise
+            self._stop()
+            self.warm = False
+            self._seen.clear()
+            self._start()
+            self._answer(time.monotonic() + self.limits.seconds)
+        # A forked process's number came before its first word.
+        self._process.poll()
+
+    def ask(self, message: channel.Message, patience: Patience | None = None) -> channel.Message:
+        """Send a message and wait for its answer, within what is left of the subject's seconds or ``patience``.
 
         Raises SubjectFailed.
         """
@@ -111,30 +197,61 @@ class Subject:
             channel.send(self._link, message)
         except channel.ChannelClosed as error:
             raise self._death() from error
-        try:
-            answer = self._answer(began + self._remaining_s)
-        finally:
-            self._remaining_s -= time.monotonic() - began
+        if patience is not None:
+            answer = self._answer(began + patience.seconds, patience)
+        else:
+            try:
+                answer = self._answer(began + self._remaining_s)
+            finally:
+                self._remaining_s -= time.monotonic() - began
         if "error" in answer:
             raise _told(self.name, answer)
+        self._count(message["do"], answer, time.monotonic() - began)
         return answer
+
+    def _count(self, what: str, answer: channel.Message, taken: float) -> None:
+        if what in _TOLD:
+            # A child may send anything; it cannot make its calls longer than the answer took.
+            told = answer.get(_TOLD[what])
+            numbers = told if isinstance(told, list) else [told]
+            seconds = sum(n for n in numbers if isinstance(n, int | float)) * (1e-9 if what == "block" else 1.0)
+            self.calls_s += min(max(seconds, 0.0), taken)
+        elif what in _CALLS:
+            self.calls_s += taken
 
     def processes(self) -> int:
         """How many processes live under the child, its own and its sandbox's included."""
-        return len(_family(self._process.pid))
+        return len(self.pids())
+
+    def pids(self) -> list[int]:
+        """The numbers of those processes, as this process sees them."""
+        return _family(self._process.pid)
+
+    def dismiss(self) -> None:
+        """Have it ended without waiting for that; ``close`` waits. A card takes its time to let a process go."""
+        if isinstance(self._process, Forked):
+            self._process.dismiss()
 
     def close(self) -> None:
-        """End the child and everything that it started."""
-        childprocess.kill_group(self._process)
+        """End the child and everything that it started. Closing once more does nothing."""
+        self._stop()
+        if self.arena_fd >= 0:
+            os.close(self.arena_fd)
+            self.arena_fd = -1
+
+    def _stop(self) -> None:
+        """End the process and let go of all ends of it."""
+        if isinstance(self._process, Forked):
+            self._process.end()
+        else:
+            childprocess.kill_group(self._process)
         self._selector.close()
         self._link.close()
         for stream in (self._process.stdout, self._process.stderr):
             if stream is not None:
                 stream.close()
-        with contextlib.suppress(OSError):
-            os.close(self.arena_fd)
 
-    def _answer(self, deadline: float) -> channel.Message:
+    def _answer(self, deadline: float, patience: Patience | None = None) -> channel.Message:
         while True:
             try:
                 message = self._parser.take()
@@ -143,13 +260,19 @@ class Subject:
             if message is not None:
                 return message
             if time.monotonic() > deadline:
-                raise SubjectFailed(
-                    Outcome.TIMEOUT, f"{self.name} took longer than {self.limits.seconds:g} s and was stopped"
-                )
+                raise self._late(patience)
             self._pump(_WATCH_S)
             if time.monotonic() - self._watched > _WATCH_S:
                 self._watch()
                 self._watched = time.monotonic()
+
+    def _late(self, patience: Patience | None) -> SubjectFailed:
+        if patience is not None:
+            words = f"{patience.what} took longer than {patience.seconds:g} s; {self.name} was stopped"
+            return SubjectFailed(patience.late, words)
+        return SubjectFailed(
+            Outcome.TIMEOUT, f"{self.name} took longer than {self.limits.seconds:g} s and was stopped"
+        )
 
     def _pump(self, timeout: float) -> None:
         """Read what there is, or what comes within ``timeout`` seconds."""
@@ -165,9 +288,18 @@ class Subject:
                     raise self._death()
                 self._parser.feed(chunk)
             elif chunk:
-                self._output += chunk[: max(self.limits.output_bytes - len(self._output), 0)]
+                self._keep(chunk)
             else:
                 self._selector.unregister(key.fileobj)
+
+    def _keep(self, chunk: bytes) -> None:
+        self._output += chunk[: max(self.limits.output_bytes - len(self._output), 0)]
+        self._printed += len(chunk)
+        if self._printed > _MOST_OUTPUT:
+            raise SubjectFailed(
+                Outcome.CRASH,
+                f"{self.name} printed more than {_MOST_OUTPUT} bytes, the most that is let go; stopped",
+            )
 
     def _watch(self) -> None:
         if self._process.poll() is not None:
@@ -192,6 +324,8 @@ class Subject:
         self._drain()
         said = self._said()
         code = self._process.returncode
+        if isinstance(self._process, Forked) and self._process.lost:
+            return SubjectLost(Outcome.NOT_MEASURED, f"the fork server of {self.name} was ended from outside{said}")
         if code is None:
             return SubjectFailed(
                 Outcome.CRASH, f"{self.name} closed its channel and went on running; stopped{said}"
@@ -222,10 +356,9 @@ class Subject:
 
 def _told(name: str, answer: dict[str, Any]) -> SubjectFailed:
     slug, detail = str(answer["error"]), str(answer.get("detail", ""))[:_KEPT_OF_OUTPUT]
-    if slug == "out-of-memory":
-        return SubjectFailed(Outcome.OUT_OF_MEMORY, detail)
-    if slug in _LAUNCH_ERRORS:
-        return SubjectFailed(Outcome.LAUNCH_ERROR, detail)
+    for outcome, slugs in _OUTCOMES.items():
+        if slug in slugs:
+            return SubjectFailed(outcome, detail, str(answer.get("check", "")))
     return SubjectFailed(Outcome.CRASH, f"{name}: {detail}")
 
 

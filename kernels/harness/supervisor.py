@@ -12,26 +12,36 @@ import gc
 import json
 import os
 import resource
+import socket
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from kernels.codegen.emission import Launch
 from kernels.harness import arena, isolation
-from kernels.harness.evaluation import EAGER, Check, Evaluation, EvaluationRequest, Isolation, Machine, Outcome
-from kernels.harness.subject import Holding, Subject, SubjectFailed
+from kernels.harness.baseline_subjects import Baselines
+from kernels.harness.correctness import CHECK_REASONS, RoundErrors, reason_of
+from kernels.harness.evaluation import (
+    Check,
+    Evaluation,
+    EvaluationRequest,
+    Isolation,
+    Limits,
+    Machine,
+    Outcome,
+    PlanCandidate,
+)
+from kernels.harness.subject import Holding, Patience, Subject, SubjectFailed, SubjectLost
 from kernels.locks import LockCancelled, machine_lock
 from kernels.records import loads, to_json
 
 if TYPE_CHECKING:
-    from kernels.harness.reference import Reference
-    from kernels.harness.timing import Timed, TimingPhase
+    from kernels.harness.module_loading import ModuleLoading
+    from kernels.harness.reference import Guard, Reference
+    from kernels.harness.verification import Verification
 
 LOCK_PATIENCE_S = 900.0
 _CANDIDATE = "the candidate"
-_CLOCK_ATTEMPTS = 2
 
 
 @dataclass(slots=True)
@@ -61,13 +71,21 @@ class Findings:
 class Supervisor:
     """One evaluation from request to record."""
 
-    def __init__(self, request: EvaluationRequest, report_fd: int, method: str) -> None:
+    def __init__(
+        self, request: EvaluationRequest, report_fd: int, method: str, server: socket.socket | None = None
+    ) -> None:
         self.request = request
         self.report_fd = report_fd
         self.method = method
+        self.server = server
         self.layout = arena.lay_out(request.signature)
         self.findings = Findings([])
-        self.baseline_note = ""
+        self.lost = False
+        self.guard: Guard | None = None
+        self.waited_s = 0.0
+        self.subjects: list[Subject] = []
+        self.module: ModuleLoading | None = None
+        self.verifying: Verification | None = None
         self.lock = "machine" if request.device == "host" else "cuda-0"
 
     def run(self) -> Evaluation:
@@ -76,14 +94,21 @@ class Supervisor:
             with contextlib.ExitStack() as stack:
                 return self._run(stack)
         except SubjectFailed as failed:
+            self.lost = isinstance(failed, SubjectLost)
+            if failed.outcome is Outcome.INCORRECT:
+                self.findings.checks.append(Check(failed.check, None, None, False, failed.detail))
+                self._merge_checks()
+                return self._incorrect()
             return self.findings.evaluation(failed.outcome, failed.detail)
         except LockCancelled as waiting:
             return self.findings.evaluation(Outcome.NOT_MEASURED, str(waiting))
 
     def _run(self, stack: contextlib.ExitStack) -> Evaluation:
-        with machine_lock(False, patience_s=LOCK_PATIENCE_S, name=self.lock):
-            candidate = self._start(stack, _CANDIDATE, is_candidate=True)
-            eager = self._start(stack, EAGER, is_candidate=False)
+        with machine_lock(False, patience_s=LOCK_PATIENCE_S, name=self.lock) as waited:
+            self.waited_s += waited
+            candidate = self._start(stack, _CANDIDATE, self.request.limits, is_candidate=True)
+            baselines = self._baselines(stack)
+            baselines.start_first()
             # torch is imported here while both children import it too; collecting garbage meanwhile is wasted.
             gc.disable()
             from kernels.harness.reference import Guard, ProblemFailed, Reference
@@ -92,34 +117,59 @@ class Supervisor:
 
             try:
                 self._limit_own_memory()
-                guard = Guard(self.report_fd, self.request.limits.seconds)
-                reference = Reference(self.request, guard, "cpu" if self.request.device == "host" else "cuda")
+                baselines.start_others()
+                self.guard = Guard(self.report_fd, self.request.limits.seconds)
+                reference = Reference(self.request, self.guard, "cpu" if self.request.device == "host" else "cuda")
                 processes = self._load_candidate(candidate, reference)
                 correct, estimate_s = self._verify(candidate, reference)
                 if not correct:
                     return self._incorrect()
-                baseline = self._load_eager(eager, reference)
+                baselines.load(reference)
             except ProblemFailed as failed:
                 return self.findings.evaluation(failed.outcome, failed.detail)
-        with machine_lock(True, patience_s=LOCK_PATIENCE_S, name=self.lock):
+        with machine_lock(True, patience_s=LOCK_PATIENCE_S, name=self.lock) as waited:
+            self.waited_s += waited
             try:
-                return self._time(candidate, baseline, reference, estimate_s, processes)
+                return self._time(candidate, baselines, reference, estimate_s, processes)
             except ProblemFailed as failed:
                 return self.findings.evaluation(failed.outcome, failed.detail)
 
-    def _start(self, stack: contextlib.ExitStack, name: str, *, is_candidate: bool) -> Subject:
+    def spent(self) -> dict[str, float]:
+        """Seconds that were not this process's own so far, by whose they were."""
+        found = {"waiting": self.waited_s}
+        if self.guard is not None:
+            found["problem"] = self.guard.spent_s
+        for subject in self.subjects:
+            found["candidate" if subject.name == _CANDIDATE else subject.name] = subject.calls_s
+        return found
+
+    def _baselines(self, stack: contextlib.ExitStack) -> Baselines:
+        def start(name: str, limits: Limits) -> Subject:
+            return self._start(stack, name, limits, is_candidate=False)
+
+        return Baselines(self.request, self.layout, start, self._load)
+
+    def _start(self, stack: contextlib.ExitStack, name: str, limits: Limits, *, is_candidate: bool) -> Subject:
         problem = Path(self.request.problem_path)
-        artifacts = tuple(path for path in map(Path, self.request.artifacts.values()) if path.exists())
+        artifacts = tuple(path for path in map(Path, self._artifacts().values()) if path.exists())
         holding = Holding(
             method=self.method,
             readable=artifacts if is_candidate else (problem,),
             hidden=(problem,) if is_candidate else (),
             device=self.request.device,
-            limits=self.request.limits,
+            limits=limits,
+            server=self.server,
         )
         subject = Subject(name, self.layout, holding)
+        self.subjects.append(subject)
         stack.callback(subject.close)
+        # What was put on last is done first: all are ended at once, then waited for.
+        stack.callback(self._dismiss)
         return subject
+
+    def _dismiss(self) -> None:
+        for subject in self.subjects:
+            subject.dismiss()
 
     def _address_space(self) -> int | None:
         """Bytes that a process may map beyond what torch itself needs; None where a driver maps the whole card."""
@@ -132,46 +182,64 @@ class Supervisor:
         extra = self._address_space()
         if extra is not None:
             pages = int(Path("/proc/self/statm").read_text("ascii").split()[0])
-            limit = pages * resource.getpagesize() + extra + self.layout.total_bytes
+            arenas = len(self.request.baselines) * self.layout.total_bytes
+            limit = pages * resource.getpagesize() + extra + arenas
             resource.setrlimit(resource.RLIMIT_AS, (limit, resource.RLIM_INFINITY))
 
     def _load_candidate(self, subject: Subject, reference: Reference) -> int:
         """Load the plan; gives how many processes the child's sandbox is made of."""
-        plan = {"kind": "plan", "plan": to_json(self.request.plan), "artifacts": self._absolute_artifacts()}
         self.findings.isolation = isolation.describe(self.method, None)
         from kernels.harness import machine
 
         self.findings.machine = machine.describe(self.request.device, {})
         subject.wait_ready()
+        self.findings.isolation = isolation.describe(self.method, None, subject.warm)
         processes = subject.processes()
-        answer = self._load(subject, reference, plan, copies_outputs=True)
+        module = self.module = self._module(reference)
+        if module is not None:
+            module.before_load(subject)
+        form, patience = (module.form(), module.building) if module else (self._plan_form(subject), None)
+        answer = self._load(subject, reference, form, copies_outputs=True, patience=patience)
         self.findings.once_s = float(answer["once_s"])
-        self.findings.isolation = isolation.describe(self.method, answer["address_space_bytes"])
+        self.findings.isolation = isolation.describe(self.method, answer["address_space_bytes"], subject.warm)
         facts = {"threads": str(answer["threads"]), "OpenMP runtimes": str(answer["openmp"])}
+        facts |= {str(name): str(words)[:200] for name, words in answer["device"].items()}
         self.findings.machine = machine.describe(self.request.device, facts)
+        if module is not None:
+            # It is known by now how the child is held, whatever the first call does.
+            self.findings.checks += module.first_call(subject, answer)
+            self.findings.once_s += module.first_call_s
         return processes
 
-    def _absolute_artifacts(self) -> dict[str, str]:
-        return {symbol: str(Path(path).absolute()) for symbol, path in self.request.artifacts.items()}
+    def _artifacts(self) -> dict[str, str]:
+        """Where the shared objects lie, by symbol; none for a module."""
+        candidate = self.request.candidate
+        return candidate.artifacts if isinstance(candidate, PlanCandidate) else {}
 
-    def _load_eager(self, subject: Subject, reference: Reference) -> Subject | None:
-        """Load the problem's own model as a subject. Where that fails the candidate is still measured."""
-        module = {
-            "kind": "module",
-            "path": str(Path(self.request.problem_path).absolute()),
-            "size": self.request.size,
-            "constants": {str(position): value for position, value in self.request.signature.constants.items()},
-        }
-        try:
-            subject.wait_ready()
-            self._load(subject, reference, module, copies_outputs=False)
-        except SubjectFailed as failed:
-            self.baseline_note = f"{EAGER} was not measured: {failed.detail}"
+    def _module(self, reference: Reference) -> ModuleLoading | None:
+        """How a Python candidate is loaded; None for a plan."""
+        candidate = self.request.candidate
+        if isinstance(candidate, PlanCandidate):
             return None
-        return subject
+        from kernels.harness.module_loading import ModuleLoading
+
+        return ModuleLoading(candidate, self.request, reference)
+
+    def _plan_form(self, subject: Subject) -> dict[str, Any]:
+        """What the child of a plan is told to load."""
+        form: dict[str, Any] = to_json(self.request.candidate)
+        if artifacts := self._artifacts():
+            form["artifacts"] = {symbol: subject.seen(path) for symbol, path in artifacts.items()}
+        return form
 
     def _load(
-        self, subject: Subject, reference: Reference, what: dict[str, Any], *, copies_outputs: bool
+        self,
+        subject: Subject,
+        reference: Reference,
+        what: dict[str, Any],
+        *,
+        copies_outputs: bool,
+        patience: Patience | None = None,
     ) -> dict[str, Any]:
         for name, tensor in subject.arena.parameters.items():
             tensor.copy_(reference.parameters[name])
@@ -183,22 +251,25 @@ class Supervisor:
                 "device": self.request.device,
                 "copies_outputs": copies_outputs,
                 "address_space_bytes": self._address_space(),
-            }
+            },
+            patience,
         )
 
     def _verify(self, subject: Subject, reference: Reference) -> tuple[bool, float]:
         """All correctness checks; whether they hold, and about how long one call takes."""
         from kernels.harness import checks, verification
 
-        self.findings.checks += checks.spec_checks(
-            verification.planned_outputs(self.request), list(self.request.signature.outputs)
-        )
-        if not all(check.passed for check in self.findings.checks):
+        if isinstance(self.request.candidate, PlanCandidate):
+            planned = verification.planned_outputs(self.request.candidate)
+            self.findings.checks += checks.spec_checks(planned, list(self.request.signature.outputs))
+        if any(check.failed for check in self.findings.checks):
             return False, 0.0
-        verifying = verification.Verification(self.request, reference, subject)
+        verifying = self.verifying = verification.Verification(self.request, reference, subject)
         self.findings.checks += verifying.run()
+        if self.module is not None:
+            self.findings.checks.append(self.module.structure_check())
         self.findings.checks.append(self._parameters_check(subject, reference))
-        return all(check.passed for check in self.findings.checks), verifying.call_s
+        return not any(check.failed for check in self.findings.checks), verifying.call_s
 
     def _parameters_check(self, subject: Subject, reference: Reference) -> Check:
         changed = [
@@ -210,94 +281,76 @@ class Supervisor:
         return Check("parameters unchanged", float(len(changed)), 0.0, not changed, note)
 
     def _incorrect(self) -> Evaluation:
-        failed = next(check for check in self.findings.checks if not check.passed)
-        seen = "" if failed.seen is None else f" (seen {failed.seen:.4g}, limit {failed.limit})"
-        return self.findings.evaluation(Outcome.INCORRECT, f"check {failed.name!r} failed{seen}: {failed.note}")
+        failed = [check for check in self.findings.checks if check.failed]
+        reason = reason_of(check.name for check in failed)
+        first = next((check for check in failed if CHECK_REASONS.get(check.name) is reason), failed[0])
+        limit = "" if first.limit is None else f", limit {first.limit:g}"
+        seen = "" if first.seen is None else f" (seen {first.seen:.4g}{limit})"
+        detail = f"{reason.words}: check {first.name!r} failed{seen}: {first.note}"
+        return self.findings.evaluation(Outcome.INCORRECT, detail, reason=reason, rounds=self._rounds())
+
+    def _rounds(self) -> tuple[RoundErrors, ...]:
+        return tuple(self.verifying.rounds) if self.verifying is not None else ()
 
     def _time(
-        self, candidate: Subject, baseline: Subject | None, reference: Reference, estimate_s: float, processes: int
+        self, candidate: Subject, baselines: Baselines, reference: Reference, estimate_s: float, processes: int
     ) -> Evaluation:
-        from kernels.harness import checks, timing
+        from kernels.harness import checks, measuring, unseen
 
-        phase, timed = self._timing_attempts(candidate, baseline, reference, estimate_s)
-        own = timed[candidate.name]
-        self.findings.checks += [phase.outputs_check(), timing.clock_check(own)]
-        if EAGER in timed and not timing.clock_check(timed[EAGER]).passed:
-            # Not the candidate's fault: its own time stands, and there is no baseline beside it.
-            self.baseline_note = f"{EAGER} was not measured: its clock and the supervisor's disagreed"
-            del timed[EAGER]
-        if self.request.device != "host":
-            self.findings.checks.append(timing.events_check(own))
-        stages = timing.stage_shares(candidate)
+        measured = measuring.Measuring(self.request, candidate, baselines, reference, estimate_s).run()
+        assert self.verifying is not None
+        self.findings.checks += measured.checks
+        median_s = measured.candidate.median_s
+        self.findings.checks.append(unseen.unseen_check(self.request, reference, candidate, median_s))
+        self.findings.checks += self.verifying.strided()
+        candidate.ask({"do": "finish"})
         self.findings.checks.append(self._parameters_check(candidate, reference))
         self.findings.checks.append(checks.processes_check(processes, candidate.processes()))
         self._merge_checks()
-        if not all(check.passed for check in self.findings.checks):
+        if any(check.failed for check in self.findings.checks):
             return self._incorrect()
         return self.findings.evaluation(
             Outcome.PASSED,
-            self.baseline_note,
-            candidate=timing.timing_of("candidate", own, self._method(phase, own)),
-            baselines=tuple(
-                timing.timing_of(name, t, self._method(phase, t)) for name, t in timed.items() if t is not own
-            ),
-            stages=stages,
+            "; ".join(f"{name} was not measured: {why}" for name, why in baselines.absent.items()),
+            candidate=measured.candidate,
+            baselines=measured.baselines,
+            stages=measured.stages,
+            conditions=measured.conditions,
+            absent=baselines.absent,
+            rounds=self._rounds(),
         )
 
     def _merge_checks(self) -> None:
         """One entry a name: of a check made twice, the one that failed, else the later one."""
         merged: dict[str, Check] = {}
         for check in self.findings.checks:
-            if check.name not in merged or merged[check.name].passed:
+            if check.name not in merged or not merged[check.name].failed:
                 merged[check.name] = check
         self.findings.checks = list(merged.values())
 
-    def _timing_attempts(
-        self, candidate: Subject, baseline: Subject | None, reference: Reference, estimate_s: float
-    ) -> tuple[TimingPhase, dict[str, Timed]]:
-        """The timing phase; once more from the start where the clocks disagreed (a busy machine can do that)."""
-        from kernels.harness import timing, verification
 
-        request = self.request
-        plan = timing.Plan(request.repeats, request.warmup, request.tolerance, request.limits)
-        written = {name for step in request.plan.steps if isinstance(step, Launch) for name in step.results}
-        outputs = zip(request.plan.outputs, request.signature.outputs, strict=True)
-        copied = sum(spec.bytes for name, spec in outputs if name not in written)
-        for _ in range(_CLOCK_ATTEMPTS):
-            timed: dict[str, Timed] = {}
-            if baseline is not None:
-                timed[EAGER] = timing.Timed(baseline, False, estimate_s)
-            timed[candidate.name] = timing.Timed(candidate, True, estimate_s, copied)
-            refresh: Callable[[], verification.Case] = lambda: verification.make_case(reference)  # noqa: E731
-            phase = timing.TimingPhase(plan, list(timed.values()), refresh)
-            phase.run()
-            if all(timing.clock_check(t).passed for t in timed.values()):
-                break
-        return phase, timed
+def judge(request_fd: int, report_fd: int, method: str, server_fd: int | None) -> NoReturn:
+    """Evaluate to the end of this process, which may have been started for it or forked.
 
-    def _method(self, phase: TimingPhase, timed: Timed) -> str:
-        from kernels.harness.devices import CudaDevice, HostDevice
-
-        clock = HostDevice.clock if self.request.device == "host" else CudaDevice.clock
-        written = "outputs in memory made beforehand" if timed.checked else "outputs made by torch in each call"
-        return (
-            f"{clock}; {len(timed.samples)} single calls in {len(timed.gaps)} blocks that alternate with the other "
-            f"subject's, {self.request.warmup} warm-up calls first; {phase.sets} input sets; {written}; "
-            f"same process kind, threads and data for every subject"
-        )
-
-
-def main(arguments: list[str]) -> None:
-    """``supervisor REQUEST_FD REPORT_FD METHOD``."""
-    request_fd, report_fd = int(arguments[0]), int(arguments[1])
+    ``server_fd`` is a socket to the fork server of subjects; None where each is to be started cold.
+    """
     with os.fdopen(request_fd, "rb") as file:
         file.seek(0)
         request = loads(file.read(), EvaluationRequest)
     os.set_inheritable(report_fd, False)
-    evaluation = Supervisor(request, report_fd, arguments[2]).run()
-    os.write(report_fd, json.dumps({"evaluation": to_json(evaluation)}).encode() + b"\n")
+    server = None if server_fd is None else socket.socket(fileno=server_fd)
+    supervisor = Supervisor(request, report_fd, method, server)
+    evaluation = supervisor.run()
+    evaluation = replace(evaluation, spent_s=supervisor.spent())
+    report = {"evaluation": to_json(evaluation), "lost": supervisor.lost}
+    os.write(report_fd, json.dumps(report).encode() + b"\n")
     # The problem's threads and exit handlers have no say in how this process ends.
     os._exit(0)
+
+
+def main(arguments: list[str]) -> None:
+    """``supervisor REQUEST_FD REPORT_FD METHOD``: the cold way in."""
+    judge(int(arguments[0]), int(arguments[1]), arguments[2], None)
 
 
 if __name__ == "__main__":

@@ -11,12 +11,14 @@ import statistics
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from torch import Tensor
 
 from kernels.harness import checks
 from kernels.harness.arena import INPUT_SETS, poison, same_bits
+from kernels.harness.checks import Round
+from kernels.harness.comparison import measure
 from kernels.harness.evaluation import Check, Limits, Outcome, StageShare, Timing, Tolerance
 from kernels.harness.subject import Subject, SubjectFailed
 from kernels.harness.verification import Case, compare, fill, inputs_kept
@@ -84,27 +86,49 @@ class Plan:
     limits: Limits
 
 
+class Watcher(Protocol):
+    """Reads the machine's state around each block."""
+
+    def before(self) -> None: ...
+    def after(self, subject: str) -> None: ...
+
+
 class TimingPhase:
     """Times subjects in turn, in blocks. ``refresh`` makes a new verified Case; it may raise ProblemFailed."""
 
-    def __init__(self, plan: Plan, timed: list[Timed], refresh: Callable[[], Case]) -> None:
+    def __init__(
+        self, plan: Plan, timed: list[Timed], refresh: Callable[[], Case], watcher: Watcher | None = None
+    ) -> None:
         self._plan = plan
         self._timed = timed
         self._refresh = refresh
+        self._watcher = watcher
         self._cases: list[Case] = []
         self._reference_s = 0.0
         self._verified: dict[tuple[int, int], list[Tensor]] = {}
+        self.subjects = len(timed)
         self.sets = 0
         self.checked_calls = 0
         self.wrong = ""
+        self.lost: dict[str, str] = {}
+        """Baselines that failed on the way, with the reason; the others go on without them."""
 
     def run(self) -> None:
-        """Blocks in turn until every subject has enough calls."""
+        """Blocks in turn until every subject has enough calls. Raises SubjectFailed where the candidate fails."""
         while not all(self._done(timed) for timed in self._timed):
             self._renew()
-            for timed in self._timed:
+            for timed in list(self._timed):
                 if not self._done(timed):
-                    self._block(timed)
+                    self._turn(timed)
+
+    def _turn(self, timed: Timed) -> None:
+        try:
+            self._block(timed)
+        except SubjectFailed as failed:
+            if timed.checked:
+                raise
+            self.lost[timed.subject.name] = failed.detail
+            self._timed.remove(timed)
 
     def _done(self, timed: Timed) -> bool:
         return timed.done(self._plan.repeats, self._plan.limits)
@@ -132,10 +156,14 @@ class TimingPhase:
         pairs = [[i % INPUT_SETS, spare] for i in range(warmups)]
         pairs += [[i % INPUT_SETS, i] for i in range(calls)]
         timed.subject.ask({"do": "fetch", "sets": list(range(INPUT_SETS)), "slots": list(range(calls))})
+        if self._watcher is not None:
+            self._watcher.before()
         began = time.perf_counter()
         answer = timed.subject.ask({"do": "block", "pairs": pairs})
         bracket = time.perf_counter() - began
-        samples, host = _numbers(answer, "samples", len(pairs)), _numbers(answer, "host", len(pairs))
+        if self._watcher is not None:
+            self._watcher.after(timed.subject.name)
+        samples, host = numbers(answer, "samples", len(pairs)), numbers(answer, "host", len(pairs))
         timed.samples += samples[warmups:]
         timed.spent_s += bracket
         timed.estimate_s = statistics.median(host[warmups:])
@@ -154,9 +182,11 @@ class TimingPhase:
             if known is not None and all(map(same_bits, outputs, known)):
                 continue
             case = self._cases[chosen]
-            round_ = compare(f"timed call {len(timed.samples) - calls + slot + 1}", case, outputs,
-                             self._plan.tolerance, kept=True)  # fmt: skip
-            if checks.within(round_, self._plan.tolerance):
+            began = time.monotonic()
+            round_ = self._unless_plain(f"timed call {len(timed.samples) - calls + slot + 1}", case, outputs)
+            # Comparing is part of what new inputs cost.
+            self._reference_s += time.monotonic() - began
+            if round_ is None or checks.within(round_, self._plan.tolerance):
                 self._verified[id(timed), chosen] = [tensor.clone() for tensor in outputs]
             elif not self.wrong:
                 seen, worst = round_.candidate.matched, list(round_.candidate.worst)
@@ -164,6 +194,26 @@ class TimingPhase:
         for chosen, case in enumerate(self._cases):
             if not self.wrong and not inputs_kept(timed.subject, chosen, case.inputs):
                 self.wrong = "a timed call changed its inputs"
+
+    def _unless_plain(self, label: str, case: Case, outputs: list[Tensor]) -> Round | None:
+        """The comparison with eager's beside it; None where the outputs are right without that."""
+        tolerance = self._plan.tolerance
+        if checks.plainly_within(measure(outputs, case.expected, tolerance), tolerance):
+            return None
+        return compare(label, case, outputs, tolerance, kept=True)
+
+    def one_more(self, subject: Subject) -> Round:
+        """One more call outside of timing on the inputs of the last blocks, compared as a timed one is."""
+        chosen = 0
+        fill(subject, chosen, self._cases[chosen].inputs)
+        outputs = subject.arena.outputs[0]
+        for tensor in outputs:
+            poison(tensor)
+        moved = {"sets": [chosen], "slots": [0]}
+        subject.ask({"do": "fetch", **moved})
+        subject.ask({"do": "verify", "pair": [chosen, 0]})
+        subject.ask({"do": "publish", **moved})
+        return compare("one more call", self._cases[chosen], outputs, self._plan.tolerance, kept=True)
 
     def outputs_check(self) -> Check:
         """Whether every timed output was right."""
@@ -196,27 +246,52 @@ def events_check(timed: Timed) -> Check:
     return Check("device work", seen, limit, seen <= limit, "host time until the card was idle, less the events'")
 
 
-def timing_of(name: str, timed: Timed, method: str) -> Timing:
-    """Median, quartiles (inclusive method) and minimum of all samples."""
+def after_check(round_: Round, tolerance: Tolerance) -> Check:
+    """Whether a call after all timed and instrumented ones is still right."""
+    right = checks.within(round_, tolerance)
+    note = "a call after timing, with poisoned memory, compared as the timed ones are"
+    if not right:
+        seen, worst = round_.candidate.matched, list(round_.candidate.worst)
+        note = f"a call after timing is wrong: matched share {seen:.6g}, worst element {worst}"
+    return Check("outputs after timing", None, None, right, note)
+
+
+def trend_check(timed: Timed) -> Check:
+    """Recorded, never failed: the median of the last quarter of the calls over that of the first.
+
+    Well below 1 the calls were still warming up, well above 1 the machine slowed down (heat, power, company).
+    """
+    samples = timed.samples
+    quarter = len(samples) // 4
+    if quarter < 2 or not statistics.median(samples[:quarter]):
+        return Check("steady over time", None, None, True, f"{len(samples)} calls are too few to tell")
+    seen = statistics.median(samples[-quarter:]) / statistics.median(samples[:quarter])
+    return Check(
+        "steady over time", seen, None, True, f"median of the last {quarter} calls over the first {quarter}"
+    )
+
+
+def timing_of(name: str, timed: Timed, method: str, **more: Any) -> Timing:
+    """Median, quartiles (inclusive method) and minimum of all samples; ``more`` are the record's further fields."""
     samples = timed.samples
     if len(samples) > 1:
         q1, median, q3 = statistics.quantiles(samples, n=4, method="inclusive")
     else:
         q1 = median = q3 = samples[0]
-    return Timing(name, median, q1, q3, min(samples), len(samples), tuple(samples), method)
+    return Timing(name, median, q1, q3, min(samples), len(samples), tuple(samples), method, **more)
 
 
 def stage_shares(subject: Subject) -> tuple[StageShare, ...]:
     """One instrumented call, steps of one stage added up, in the order of the plan."""
     answer = subject.ask({"do": "stages", "pair": [0, subject.layout.warmup_slot]})
-    seconds: dict[tuple[str, bool], float] = {}
+    seconds: dict[tuple[str, bool | None], float] = {}
     for stage, library, nanoseconds in answer["stages"]:
-        key = (str(stage), bool(library))
+        key = (str(stage), None if library is None else bool(library))
         seconds[key] = seconds.get(key, 0.0) + float(nanoseconds) * 1e-9
     return tuple(StageShare(stage, taken, library) for (stage, library), taken in seconds.items())
 
 
-def _numbers(answer: dict[str, Any], name: str, count: int) -> list[float]:
+def numbers(answer: dict[str, Any], name: str, count: int) -> list[float]:
     """``count`` nanosecond figures as seconds. A child that sends something else has broken its contract."""
     given = answer.get(name)
     if not isinstance(given, list) or len(given) != count or not all(isinstance(n, int) and n >= 0 for n in given):

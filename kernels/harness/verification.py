@@ -1,6 +1,7 @@
 """Correctness: rounds of fresh secret inputs through one child, each output poisoned before and compared after.
 
-Runs only in the supervisor. It times nothing.
+The rounds differ in what a candidate could hold on to: other values in the same storage, one element of them, another
+storage, another scale, another mean, other strides. Runs only in the supervisor. It times nothing.
 """
 
 from __future__ import annotations
@@ -10,17 +11,30 @@ from dataclasses import dataclass, replace
 
 from torch import Tensor
 
+from kernels.codegen.emission import Launch
 from kernels.harness import checks
 from kernels.harness.arena import INPUT_SETS, poison, same_bits
+from kernels.harness.changes import change_one
 from kernels.harness.checks import Round
-from kernels.harness.comparison import Expected, magnitude, measure
-from kernels.harness.evaluation import Check, EvaluationRequest, Outcome, Tolerance
+from kernels.harness.comparison import Expected, disagree, magnitude, measure, moved
+from kernels.harness.correctness import RoundErrors
+from kernels.harness.evaluation import Check, EvaluationRequest, Outcome, PlanCandidate, Tolerance
 from kernels.harness.reference import Change, ProblemFailed, Reference
-from kernels.harness.subject import Subject
+from kernels.harness.subject import Patience, Subject, SubjectFailed
+from kernels.harness.tolerance import UNIT_ROUNDOFF
 from kernels.problems.inspection import TensorSpec
+
+REPEATED_CALLS = 3
+"""Calls on the same inputs that must agree."""
 
 _RANDOM_LIMIT = 1e-2
 _RANDOM_SHARE = 0.99
+_LEAST_ROUNDS = 3
+_CHANGED_ROUNDS = (Change.SCALED, Change.SHIFTED)
+_ELEMENT_TRIES, _ELEMENT_SECONDS = 4, 1.0
+_ONE, _STRIDED = "one element changed", "strided inputs"
+_TELLING = 32.0
+"""How many times a result's own rounding the reference must move by, for an answer that stays the same to be stale."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,10 +45,20 @@ class Case:
     expected: Expected
 
 
-def planned_outputs(request: EvaluationRequest) -> list[TensorSpec]:
+def planned_outputs(candidate: PlanCandidate) -> list[TensorSpec]:
     """Shapes and types of the plan's outputs."""
-    values = {value.name: value for value in request.plan.values}
-    return [TensorSpec(name, values[name].dtype, values[name].shape) for name in request.plan.outputs]
+    values = {value.name: value for value in candidate.plan.values}
+    return [TensorSpec(name, values[name].dtype, values[name].shape) for name in candidate.plan.outputs]
+
+
+def copied_bytes(request: EvaluationRequest) -> int:
+    """Bytes of the outputs that a call does not write to their slots itself, so that they are copied after it."""
+    outputs = request.signature.outputs
+    if not isinstance(request.candidate, PlanCandidate):
+        return sum(spec.bytes for spec in outputs)
+    plan = request.candidate.plan
+    written = {name for step in plan.steps if isinstance(step, Launch) for name in step.results}
+    return sum(spec.bytes for name, spec in zip(plan.outputs, outputs, strict=True) if name not in written)
 
 
 def fill(subject: Subject, chosen: int, inputs: list[Tensor]) -> None:
@@ -53,7 +77,7 @@ def compare(label: str, case: Case, outputs: list[Tensor], tolerance: Tolerance,
     return Round(
         label=label,
         candidate=measure(outputs, case.expected, tolerance),
-        eager=measure(case.expected.own, case.expected, tolerance, as_far_as_eager=False),
+        eager=case.expected.eager(tolerance),
         inputs_kept=kept,
         exact_note=case.expected.exact_note,
     )
@@ -66,60 +90,113 @@ def make_case(reference: Reference, change: Change = Change.NONE) -> Case:
 
 
 class Verification:
-    """All correctness rounds of one candidate. ``call_s`` is about how long its last call took, by the host clock."""
+    """All correctness rounds of one candidate. ``call_s`` is about how long its last call took, by the host clock.
+
+    ``rounds`` are the records of those that were made, or could not be.
+    """
 
     def __init__(self, request: EvaluationRequest, reference: Reference, subject: Subject) -> None:
         self._request = request
         self._reference = reference
         self._subject = subject
         self.call_s = 0.0
+        self.rounds: list[RoundErrors] = []
+        self._made: list[Round] = []
+        self._stale: list[str] = []
+        self._first: dict[int, list[Tensor]] = {}
         self._plain_magnitude = 0.0
+        self._last: Case | None = None
 
     def run(self) -> list[Check]:
-        """All checks. Raises ProblemFailed and SubjectFailed."""
-        found: list[Round] = []
-        determinism: Check | None = None
-        for number in range(max(self._request.rounds, 1)):
-            case = make_case(self._reference)
+        """All checks but that of strided inputs. Raises ProblemFailed and SubjectFailed."""
+        plain: list[Round] = []
+        others: list[Check] = []
+        number = 0
+        for number in range(max(self._request.rounds, _LEAST_ROUNDS) - len(_CHANGED_ROUNDS)):
+            case = self._last = make_case(self._reference)
             self._plain_magnitude = max(self._plain_magnitude, magnitude(case.expected))
-            round_ = self._round(f"round {number + 1}", number % INPUT_SETS, case, self._request.tolerance)
+            where = "fresh values" + (", new storage" if 0 < number < INPUT_SETS else "")
+            plain.append(
+                self._round(f"round {number + 1}", where, number % INPUT_SETS, case, self._request.tolerance)
+            )
             if number == 0:
-                self._refuse_random(case, round_)
-                determinism = self._repeat(number % INPUT_SETS)
-            found.append(round_)
-        results = checks.value_checks(found, self._request.tolerance)
-        if determinism is not None:
-            results.append(determinism)
-        results += [self._changed(change) for change in (Change.SCALED, Change.SHIFTED)]
-        return results
+                self._refuse_random(case, plain[0])
+                others = [self._repeat(case), self._one_element(case, plain[0])]
+        for change in _CHANGED_ROUNDS:
+            number += 1
+            others.append(self._changed(change, number % INPUT_SETS))
+        tolerance = self._request.tolerance
+        found = checks.value_checks(plain, tolerance) + checks.recorded_checks(plain, tolerance)
+        return found + others + checks.all_rounds_checks(self._made, self._stale)
 
-    def _round(self, label: str, chosen: int, case: Case, tolerance: Tolerance) -> Round:
+    def strided(self) -> list[Check]:
+        """One round on views of the last plain inputs that are not dense.
+
+        For a module, and after everything that is timed: what compiles itself for the strides of its inputs would go on
+        with what it made for these. A module may refuse such inputs; it may not read them wrongly.
+        """
+        assert self._last is not None
+        if isinstance(self._request.candidate, PlanCandidate):
+            return [self._skip(_STRIDED, "does not apply: a launch is handed dense inputs by its ABI")]
+        fill(self._subject, 0, self._last.inputs)
+        waiting = Patience(self._request.limits.build_seconds, Outcome.TIMEOUT, "a call on strided inputs")
+        try:
+            outputs = self._call(0, 0, "strided", waiting)
+        except SubjectFailed as failed:
+            if failed.outcome is not Outcome.LAUNCH_ERROR:
+                raise
+            return [self._skip(_STRIDED, f"the module refuses them: {failed.detail}")]
+        how = "the last round's values, transposed in memory, with gaps and an offset"
+        round_ = self._judge(_STRIDED, how, 0, self._last, outputs, self._request.tolerance)
+        found = [checks.changed_check(round_, self._request.tolerance, how)]
+        return [*found, checks.inputs_kept_check([round_])]
+
+    # --- rounds ---------------------------------------------------------------------------------
+
+    def _round(self, label: str, what: str, chosen: int, case: Case, tolerance: Tolerance) -> Round:
         fill(self._subject, chosen, case.inputs)
         outputs = self._call(chosen, 0)
-        kept = inputs_kept(self._subject, chosen, case.inputs)
-        return compare(label, case, outputs, tolerance, kept=kept)
+        return self._judge(label, what, chosen, case, outputs, tolerance)
 
-    def _call(self, chosen: int, slot: int) -> list[Tensor]:
+    def _judge(
+        self, label: str, what: str, chosen: int, case: Case, outputs: list[Tensor], tolerance: Tolerance
+    ) -> Round:
+        kept = inputs_kept(self._subject, chosen, case.inputs)
+        round_ = compare(label, case, outputs, tolerance, kept=kept)
+        self._made.append(round_)
+        self.rounds.append(RoundErrors(label, what, round_.candidate.errors, round_.eager.errors))
+        if round_.candidate.matched < 1.0:
+            self._look_for_stale(label, outputs)
+        if chosen not in self._first:
+            self._first[chosen] = [tensor.clone() for tensor in outputs]
+        return round_
+
+    def _look_for_stale(self, label: str, outputs: list[Tensor]) -> None:
+        """Whether a wrong answer is, bit by bit, one that was given before, for other inputs."""
+        if any(all(map(same_bits, outputs, before)) for before in self._first.values()):
+            self._stale.append(f"{label}: the answer is that of other inputs, bit by bit")
+
+    def _call(self, chosen: int, slot: int, do: str = "verify", patience: Patience | None = None) -> list[Tensor]:
         outputs = self._subject.arena.outputs[slot]
         for tensor in outputs:
             poison(tensor)
         moved = {"sets": [chosen], "slots": [slot]}
         self._subject.ask({"do": "fetch", **moved})
         began = time.perf_counter()
-        self._subject.ask({"do": "verify", "pair": [chosen, slot]})
-        self.call_s = time.perf_counter() - began
+        self._subject.ask({"do": do, "pair": [chosen, slot]}, patience)
+        self.call_s = time.perf_counter() - began if do == "verify" else self.call_s
         self._subject.ask({"do": "publish", **moved})
         return outputs
 
-    def _repeat(self, chosen: int) -> Check:
-        first = [tensor.clone() for tensor in self._subject.arena.outputs[0]]
-        again = self._call(chosen, 1)
-        same = all(map(same_bits, first, again))
-        worst = 0.0
-        if not same:
-            differences = [(a.double() - b.double()).abs() for a, b in zip(first, again, strict=True)]
-            worst = max(float(d.nan_to_num(0.0).max()) for d in differences if d.numel())
-        return checks.determinism_check(same, worst)
+    def _repeat(self, case: Case) -> Check:
+        """The first round's call again, into another slot."""
+        first, largest, beyond = self._first[0], 0.0, 0
+        for _ in range(REPEATED_CALLS - 1):
+            again = self._call(0, 1)
+            if not all(map(same_bits, first, again)):
+                gap, count = disagree(first, again, case.expected, self._request.tolerance)
+                largest, beyond = max(largest, gap), max(beyond, count)
+        return checks.determinism_check(REPEATED_CALLS, largest, beyond)
 
     def _refuse_random(self, case: Case, round_: Round) -> None:
         if round_.eager.matched >= _RANDOM_SHARE:
@@ -130,16 +207,56 @@ class Verification:
                 "the reference gives different results for the same inputs, so nothing can be compared with it",
             )
 
-    def _changed(self, change: Change) -> Check:
+    # --- inputs changed on purpose --------------------------------------------------------------
+
+    def _one_element(self, before: Case, plain: Round) -> Check:
+        """One element of the first round's inputs changed in place, in the storage of that round."""
+        if plain.candidate.matched < 1.0:
+            return self._skip(_ONE, "the candidate is wrong before anything is changed")
+        noise = max(8 * plain.candidate.relative, _TELLING * self._rounding())
+        began = time.monotonic()
+        for _ in range(_ELEMENT_TRIES):
+            changed = change_one(before.inputs)
+            if changed is None:
+                return self._skip(_ONE, "the inputs have no element that could be changed")
+            inputs, where = changed
+            try:
+                case = Case(inputs, self._reference.expect(inputs))
+            except ProblemFailed as failed:
+                return self._skip(_ONE, failed.detail)
+            shift = moved(before.expected, case.expected)
+            if shift > noise:
+                return self._judge_one(case, where)
+            if time.monotonic() - began > _ELEMENT_SECONDS:
+                break
+        return self._skip(_ONE, f"{where} moves the reference by {shift:.2g} of its magnitude, too little to tell")
+
+    def _judge_one(self, case: Case, where: str) -> Check:
+        what = f"{where}, same storage"
+        round_ = self._round(_ONE, what, 0, case, self._request.tolerance)
+        if all(map(same_bits, self._subject.arena.outputs[0], self._first[0])) and not self._stale:
+            self._stale.append(f"{_ONE}: the answer stayed the same bit by bit")
+        return checks.changed_check(round_, self._request.tolerance, what)
+
+    def _rounding(self) -> float:
+        """The largest unit roundoff of the outputs' types."""
+        found = [UNIT_ROUNDOFF[s.dtype] for s in self._request.signature.outputs if s.dtype in UNIT_ROUNDOFF]
+        return max(found, default=0.0)
+
+    def _changed(self, change: Change, chosen: int) -> Check:
+        label = f"{change.value} inputs"
         try:
             case = make_case(self._reference, change)
         except ProblemFailed as failed:
-            return checks.skipped_check(change.value, failed.detail)
+            return self._skip(label, failed.detail)
         tolerance = self._request.tolerance
         if self._plain_magnitude:
             growth = max(1.0, magnitude(case.expected) / self._plain_magnitude)
             tolerance = replace(tolerance, absolute=tolerance.absolute * growth)
-        round_ = self._round(change.value, 0, case, tolerance)
-        if not round_.inputs_kept:
-            return Check(f"{change.value} inputs", None, None, False, "the call changed its inputs")
-        return checks.changed_check(round_, tolerance)
+        what = "fresh values times 10" if change is Change.SCALED else "fresh values plus 5"
+        round_ = self._round(label, what, chosen, case, tolerance)
+        return checks.changed_check(round_, tolerance, f"{what}, the absolute part grown with the outputs")
+
+    def _skip(self, name: str, reason: str) -> Check:
+        self.rounds.append(RoundErrors(name, "", None, None, reason))
+        return checks.not_done(name, reason)

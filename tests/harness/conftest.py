@@ -12,7 +12,7 @@ import pytest
 
 from kernels.codegen.emission import Launch, Plan
 from kernels.dtypes import DType
-from kernels.harness.evaluation import EvaluationRequest, Limits
+from kernels.harness.evaluation import EvaluationRequest, Limits, PlanCandidate
 from kernels.harness.tolerance import profile
 from tests.harness.programs import BODIES, HEAD, PROBLEM, SIGNATURE, one_launch
 
@@ -56,20 +56,27 @@ def problem(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def make_request(objects: Path, problem: Path) -> MakeRequest:
-    """``make_request("symbol")`` or ``make_request(plan=…)``; other fields of the request by name."""
+    """``make_request("symbol")``, ``(plan=…)`` or ``(candidate=…)``; other fields of the request by name."""
 
-    def make(symbol: str = "bias_relu", *, plan: Plan | None = None, **fields: Any) -> EvaluationRequest:
+    def make(
+        symbol: str = "bias_relu",
+        *,
+        plan: Plan | None = None,
+        artifacts: dict[str, str] | None = None,
+        **fields: Any,
+    ) -> EvaluationRequest:
         plan = plan or one_launch(symbol)
         symbols = [step.symbol for step in plan.steps if isinstance(step, Launch)]
+        if artifacts is None:
+            artifacts = {name: str(objects / "objects.so") for name in symbols}
         request = EvaluationRequest(
             problem_path=str(problem),
             size="default",
             signature=SIGNATURE,
-            plan=plan,
-            artifacts={name: str(objects / "objects.so") for name in symbols},
+            candidate=PlanCandidate(plan, artifacts),
             device="host",
             tolerance=profile("kernelbench", DType.F32),
-            rounds=2,
+            rounds=4,
             warmup=2,
             repeats=12,
             limits=Limits(seconds=20.0),

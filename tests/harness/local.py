@@ -15,6 +15,7 @@ from kernels.harness import arena, session
 from kernels.harness.channel import Message
 from kernels.harness.evaluation import EvaluationRequest
 from kernels.harness.reference import Guard, Reference
+from kernels.harness.subject import Patience
 from kernels.records import to_json
 
 
@@ -29,7 +30,7 @@ class LocalSubject:
         for name, tensor in self.arena.parameters.items():
             tensor.copy_(reference.parameters[name])
         message = {
-            "subject": {"kind": "plan", "plan": to_json(request.plan), "artifacts": request.artifacts},
+            "subject": to_json(request.candidate),
             "layout": arena.layout_form(self.layout),
             "device": request.device,
             "copies_outputs": True,
@@ -37,7 +38,7 @@ class LocalSubject:
         }
         self.session, self.loaded = session.load(message, self._descriptor)
 
-    def ask(self, message: Message) -> dict[str, Any]:
+    def ask(self, message: Message, patience: Patience | None = None) -> dict[str, Any]:
         with torch.no_grad():
             return self.session.answer(message)
 

@@ -79,8 +79,16 @@ BODIES = {
     "fork_bomb": "for (int i = 0; i < 200; i++) if (!fork()) { pause(); } sleep(100); return 0;",
     "prints": "static int c = 0; if (!c++) for (int i = 0; i < 1000; i++) { static char s[100000]; "
     "memset(s, 65, sizeof s); (void)!write(1, s, sizeof s); } right(x, b, y, m, n); return 0;",
+    "prints_10_gb": "static char s[1 << 20]; memset(s, 65, sizeof s); "
+    "for (int i = 0; i < 10000; i++) (void)!write(1, s, sizeof s); right(x, b, y, m, n); return 0;",
+    "fills_disk": "signal(SIGXFSZ, SIG_IGN); char name[64]; static char s[1 << 20]; for (int f = 0; f < 1000; f++) { "
+    'snprintf(name, sizeof name, "%s/fill%d", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp", f); '
+    'FILE* file = fopen(name, "w"); if (!file) return errno; for (int i = 0; i < 100; i++) '
+    "if (fwrite(s, sizeof s, 1, file) != 1 || fflush(file)) return errno; fclose(file); } return 0;",
+    "slow": "usleep(100000); right(x, b, y, m, n); return 0;",
     "exits": "_exit(0); return 0;",
     "once_right": "static int c = 0; if (!c++) right(x, b, y, m, n); return 0;",
+    "breaks_later": 'right(x, b, y, m, n); if (getenv("BROKEN")) y[7] += 1; return 0;',
     "remembers": "static float kept[1 << 16]; static int c = 0; if (!c++) right(x, b, kept, m, n); "
     "memcpy(y, kept, m * n * 4); return 0;",
     "unsteady": "right(x, b, y, m, n); static float c = 0; c += 1e-7f; y[0] += c; return 0;",

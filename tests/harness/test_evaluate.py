@@ -19,21 +19,12 @@ from kernels.harness.evaluation import EAGER, Evaluation, Limits, Outcome
 from kernels.records import dumps, loads
 from tests.harness.conftest import MakeRequest
 from tests.harness.local import write
+from tests.harness.processes import SUBJECTS, cold, forked, left_running, wait_for
 from tests.harness.programs import COLUMNS, HEAD, PROBLEM, ROWS, launch, one_launch, torch_call, value
 
 
-def left_running() -> list[str]:
-    """Command lines of this user's harness processes."""
-    found = []
-    for process in psutil.process_iter(["cmdline", "ppid"]):
-        line = " ".join(process.info["cmdline"] or [])
-        if "kernels.harness." in line and os.getpid() in [p.pid for p in process.parents()]:
-            found.append(line)
-    return found
-
-
 def failed(evaluation: Evaluation) -> set[str]:
-    return {check.name for check in evaluation.checks if not check.passed}
+    return {check.name for check in evaluation.checks if check.failed}
 
 
 def test_a_right_candidate_is_measured_beside_eager(make_request: MakeRequest) -> None:
@@ -197,23 +188,9 @@ def test_a_killed_worker_leaves_nothing_behind(make_request: MakeRequest, tmp_pa
         [sys.executable, "-c", script, write(tmp_path, "request.json", dumps(request))],
         env={**os.environ, "TMPDIR": str(tmp_path)},
     )
-    family = _wait_for(lambda: _children(worker.pid), wanted="kernels.harness.child")
+    wait_for(lambda: forked(SUBJECTS, worker.pid)[1:] or cold(worker.pid)[2:])
+    family = psutil.Process(worker.pid).children(recursive=True)
     worker.kill()
     worker.wait()
     _, alive = psutil.wait_procs(family, timeout=10)
     assert alive == []
-
-
-def _children(pid: int) -> list[psutil.Process]:
-    return psutil.Process(pid).children(recursive=True)
-
-
-def _wait_for(family: object, wanted: str) -> list[psutil.Process]:
-    assert callable(family)
-    deadline = time.monotonic() + 20
-    while time.monotonic() < deadline:
-        members: list[psutil.Process] = family()
-        if sum(any(wanted in part for part in member.cmdline()) for member in members) >= 2:
-            return members
-        time.sleep(0.1)
-    raise AssertionError(f"no process of {wanted} came up")

@@ -108,7 +108,7 @@ def test_work_that_the_events_do_not_see_fails_the_device_check() -> None:
 @pytest.mark.parametrize("samples", [None, [1], [1, "2"], [1, -2], [1, 2.5]])
 def test_a_child_that_sends_no_proper_samples_is_a_crash(samples: Any) -> None:
     with pytest.raises(SubjectFailed) as failed:
-        timing._numbers({"samples": samples}, "samples", 2)
+        timing.numbers({"samples": samples}, "samples", 2)
     assert failed.value.outcome is Outcome.CRASH
 
 

@@ -11,6 +11,7 @@ from kernels.dtypes import DType
 from kernels.harness.evaluation import Check, EvaluationRequest
 from kernels.harness.reference import ProblemFailed
 from kernels.harness.supervisor import Supervisor
+from kernels.harness.tolerance import profile
 from kernels.harness.verification import Verification
 from kernels.problems.inspection import Signature, TensorSpec
 from tests.harness.conftest import MakeRequest
@@ -24,14 +25,17 @@ def verify(request: EvaluationRequest) -> dict[str, Check]:
 
 
 def failed(checks: dict[str, Check]) -> set[str]:
-    return {name for name, check in checks.items() if not check.passed}
+    return {name for name, check in checks.items() if check.failed}
 
 
 def test_a_right_candidate_passes_every_check(make_request: MakeRequest) -> None:
     checks = verify(make_request("bias_relu", rounds=5))
     assert failed(checks) == set()
     assert {"finite", "not all zero", "matched share", "max relative error", "max absolute error",
-            "inputs unchanged", "deterministic", "scaled inputs", "shifted inputs"} == set(checks)  # fmt: skip
+            "inputs unchanged", "deterministic", "scaled inputs", "shifted inputs",
+            "one element changed", "every element written", "follows the inputs", "worst tile",
+            "norm-wise relative error", "element-wise relative error",
+            "matched share, float64"} == set(checks)  # fmt: skip
     assert checks["matched share"].seen == 1.0
 
 
@@ -138,8 +142,8 @@ def test_a_reference_that_refuses_changed_inputs_skips_that_round(
         plan=unary_plan("torch.relu"), problem_path=write(tmp_path, "picky.py", source), signature=PLAIN
     )
     checks = verify(request)
-    assert checks["scaled inputs"].passed
-    assert "not done" in checks["scaled inputs"].note
+    assert not checks["scaled inputs"].done
+    assert not checks["scaled inputs"].passed
     assert "AssertionError" in checks["scaled inputs"].note
 
 
@@ -183,7 +187,7 @@ def test_wrong_shape_and_type_are_named_before_anything_runs(make_request: MakeR
     with local(request) as here:
         correct, _ = supervisor._verify(here.subject, here.reference)
     assert not correct
-    assert {check.name for check in supervisor.findings.checks if not check.passed} == {"shape", "dtype"}
+    assert {check.name for check in supervisor.findings.checks if check.failed} == {"shape", "dtype"}
 
 
 def test_a_changed_parameter_is_seen(make_request: MakeRequest) -> None:
@@ -192,4 +196,50 @@ def test_a_changed_parameter_is_seen(make_request: MakeRequest) -> None:
     with local(request) as here:
         correct, _ = supervisor._verify(here.subject, here.reference)
     assert not correct
-    assert "parameters unchanged" in {c.name for c in supervisor.findings.checks if not c.passed}
+    assert "parameters unchanged" in {c.name for c in supervisor.findings.checks if c.failed}
+
+
+def test_five_rounds_have_fresh_inputs_and_each_says_what_they_are(make_request: MakeRequest) -> None:
+    with local(make_request(rounds=5)) as here:
+        verification = Verification(make_request(rounds=5), here.reference, here.subject)
+        verification.run()
+    assert [(r.name, r.inputs.split(" changed")[-1]) for r in verification.rounds] == [
+        ("round 1", "fresh values"),
+        ("one element changed", ", same storage"),
+        ("round 2", "fresh values, new storage"),
+        ("round 3", "fresh values"),
+        ("scaled inputs", "fresh values times 10"),
+        ("shifted inputs", "fresh values plus 5"),
+    ]
+    assert all(r.errors is not None and r.eager is not None for r in verification.rounds)
+
+
+def test_fewer_rounds_than_three_are_not_made(make_request: MakeRequest) -> None:
+    with local(make_request(rounds=1)) as here:
+        verification = Verification(make_request(rounds=1), here.reference, here.subject)
+        verification.run()
+    assert {r.name for r in verification.rounds} >= {"round 1", "scaled inputs", "shifted inputs"}
+
+
+def test_where_one_element_does_not_move_the_reference_that_round_is_not_done(
+    make_request: MakeRequest, tmp_path: Path
+) -> None:
+    source = LOGARITHM.replace("torch.log(x)", "torch.ones_like(x)")
+    plan = unary_plan("torch.ones_like")
+    request = make_request(plan=plan, problem_path=write(tmp_path, "same.py", source), signature=PLAIN)
+    checks = verify(request)
+    assert not checks["one element changed"].done
+    assert "too little to tell" in checks["one element changed"].note
+
+
+def test_three_calls_on_the_same_inputs_are_compared(make_request: MakeRequest) -> None:
+    assert "3 calls on the same inputs agree bit by bit" in verify(make_request())["deterministic"].note
+
+
+def test_the_other_reference_is_recorded_beside_the_one_that_decides(make_request: MakeRequest) -> None:
+    checks = verify(make_request(tolerance=profile("kernelbench", DType.F32)))
+    assert checks["matched share, float64"].seen == 1.0
+    assert "in its own precision" in checks["matched share"].note
+    checks = verify(make_request(tolerance=profile("strict", DType.F32)))
+    assert checks["matched share, own precision"].seen == 1.0
+    assert "against float64" in checks["matched share"].note
