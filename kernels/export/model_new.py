@@ -60,7 +60,7 @@ def export(
         "constants": literal(inspection.signature.constants),
         "steps": _rows([_step(step) for step in plan.steps]),
         "problem_source": quoted(problem),
-        "headers": _texts({} if cuda else _headers(sources.values())),
+        "headers": _texts(_headers(emission)),
         "sources": _texts(sources),
         "binaries": _table({symbol: _packed(binary) for symbol, binary in (binaries or {}).items()}),
     }
@@ -83,7 +83,7 @@ def _build_words(built: bool, cuda: bool) -> str:
 def _step(step: Launch | TorchCall) -> tuple[Any, ...]:
     if isinstance(step, Launch):
         head = ("launch", step.stage, step.symbol, step.pointers, step.results, step.sizes)
-        return (*head, step.workspace_bytes, step.once)
+        return (*head, step.workspace_bytes, step.abi, step.once)
     args, kwargs = _torch_types(step.args), _torch_types(step.kwargs)
     return ("torch", step.stage, step.function, args, kwargs, step.results, step.once)
 
@@ -103,10 +103,12 @@ def _inner(item: Mapping[str, Any]) -> dict[str, Any]:
     return {key: _torch_types(part) for key, part in item.items()}
 
 
-def _headers(sources: Any) -> dict[str, str]:
-    """The text of every header under ``mu/`` that the sources include, directly or through another."""
-    found: dict[str, str] = {}
-    waiting = sorted({name for source in sources for name in _HEADER.findall(source)})
+def _headers(emission: Emission) -> dict[str, str]:
+    """What the units include: their own headers, and on the host every file under ``mu/``, one through another too."""
+    found = {header.name: header.text for unit in emission.units for header in unit.headers}
+    if emission.target.is_cuda:
+        return found
+    waiting = sorted({name for unit in emission.units for name in _HEADER.findall(unit.source)})
     while waiting:
         name = waiting.pop()
         if name not in found:

@@ -5,12 +5,20 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from kernels.candidates import emission_of
+from kernels.dtypes import DType
+from kernels.export import export
+from kernels.languages import Language
 from kernels.problems.files import own_directory
+from kernels.problems.inspection import Inspection, Signature, TensorSpec
+from kernels.targets import Policy, Target
 from mucutlass_web.cli.main import main
+from tests.export import two_outputs
 
 ONCE = """program linear(x: f32[M, K], gemm.weight: f32[N, K], gemm.bias: f32[N]) -> f32[M, N]
   w = cast(gemm.weight, f32) @once
@@ -59,10 +67,11 @@ print(json.dumps(found))
 """
 
 
-def run_check(folder: Path, problem: Path, exported: Path) -> dict[str, object]:
+def run_check(folder: Path, problem: Path, exported: Path, check: str = CHECK) -> dict[str, object]:
+    """What a script prints that has the problem's and the exported file's paths, far from our package."""
     environment = {"PATH": "/usr/bin:/bin", "TORCH_EXTENSIONS_DIR": str(folder / "builds"), "HOME": str(folder)}
     result = subprocess.run(
-        [sys.executable, "-I", "-c", CHECK, str(problem), str(exported)],
+        [sys.executable, "-I", "-c", check, str(problem), str(exported)],
         capture_output=True, text=True, env=environment, cwd=folder, timeout=300,
     )  # fmt: skip
     assert result.returncode == 0, result.stderr
@@ -87,6 +96,53 @@ def test_an_exported_file_is_the_problems_model(
     assert "float64" in str(found.pop("dtype"))
     assert "0 tensors" in str(found.pop("count"))
     assert all(found.values()), found
+
+
+@pytest.mark.parametrize("language", ["mu", "cpp"])
+def test_several_results_threads_copies_and_what_is_refused(language: str, tmp_path: Path) -> None:
+    problem, candidate, out = (tmp_path / name for name in ("problem.py", f"two.{language}", "model_new.py"))
+    problem.write_text(two_outputs.PROBLEM)
+    candidate.write_text(two_outputs.PROGRAM if language == "mu" else two_outputs.CPP)
+    assert main(["export", str(candidate), "--problem", str(problem), "-o", str(out)]) == 0
+    found = run_check(tmp_path, problem, out, two_outputs.CHECK)
+    assert "parameter bias is float16 [64] on cpu; float32 [64] on cpu would be right" in str(found.pop("half"))
+    assert "argument 1 must be 2.0" in str(found.pop("constant"))
+    assert "on meta; float32 [48, 64] on cpu would be right" in str(found.pop("device"))
+    assert "is list; a tensor float32 [48, 64] would be right" in str(found.pop("kind"))
+    assert all(found.values()), found
+
+
+def test_the_exported_file_of_a_small_kernel(golden: Callable[[str], None]) -> None:
+    """The whole text: the same sources give the same bytes."""
+    signature = Signature(
+        inputs=(TensorSpec("x", DType.F32, (48, 64)),),
+        parameters=(TensorSpec("bias", DType.F32, (64,)),),
+        outputs=(TensorSpec("y", DType.F32, (48, 64)), TensorSpec("s", DType.F32, (48,))),
+        constants={1: 2.0},
+    )
+    emission = emission_of(two_outputs.CPP, Language.CPP, signature, Target.HOST, Policy.STRICT)
+    inspection = Inspection("default", signature, None, "not looked at")
+    golden(export(emission, ("two", "problem"), two_outputs.PROBLEM, inspection))
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "words"),
+    [
+        ("k.py", "class ModelNew: ...\n", "exported-already"),
+        ("k.cu", "int main() {}\n", "language-elsewhere"),
+        ("k.txt", "x\n", "language-unknown"),
+        ("k.mu", two_outputs.PROGRAM, "is no input of the problem"),
+    ],
+)
+def test_what_cannot_be_exported_is_said_and_nothing_is_written(
+    name: str, text: str, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    candidate, out = tmp_path / name, tmp_path / "model_new.py"
+    candidate.write_text(text)
+    problem = own_directory() / "17_softmax.py"
+    assert main(["export", str(candidate), "--problem", str(problem), "-o", str(out)]) == 1
+    assert words in capsys.readouterr().err
+    assert not out.exists()
 
 
 def test_a_file_for_a_card_holds_its_sources_and_says_what_it_needs(tmp_path: Path) -> None:

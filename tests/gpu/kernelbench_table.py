@@ -1,0 +1,143 @@
+"""From the report of ``kernelbench_compare`` to Markdown. Text alone: what a report lacks is a dash here."""
+
+from __future__ import annotations
+
+import statistics
+from typing import Any
+
+GOAL_RATIO, GOAL_WALL = 0.05, 0.5
+
+
+def markdown(report: dict[str, Any]) -> str:
+    """The whole page."""
+    parts = [_head(report), _problems(report)]
+    if report["cheats"]:
+        parts.append(_cheats(report))
+    return "\n".join(parts)
+
+
+def _head(report: dict[str, Any]) -> str:
+    stand_in = report["device"] == "host"
+    warning = (
+        "\n**A trial of the tool without a card: torch.cuda was stood in for; no time in here means anything.**\n"
+    )
+    return f"""# Beside KernelBench's own evaluation
+
+{report["date"]} · {report["machine"] or "machine not known"} · {report["correct_trials"]} correctness trials and \
+{report["perf_trials"]} timed calls on both sides
+{warning if stand_in else ""}
+Each program was exported as `ModelNew` with its shared objects embedded, so that no evaluation compiles it. *Ours* is
+one `evaluate` of a worker that has evaluated before, torch eager as its baseline. *KernelBench's* is one process that
+imports, runs `eval_kernel_against_ref` and times the reference in eager mode: what its `run_and_check` does, without
+torch.compile except where a row says so. Repeat it with `python -m tests.gpu.kernelbench_compare`.
+"""
+
+
+def _problems(report: dict[str, Any]) -> str:
+    names = (
+        "problem", "ours", "KernelBench", "plan, ms", "file, ms", "KernelBench, ms", "KernelBench / plan",
+        "our wall, s", "KernelBench's, s", "ours / KernelBench's",
+    )  # fmt: skip
+    rows = [f"| {' | '.join(names)} |", f"|{' --- |' * len(names)}"]
+    ratios, walls = [], []
+    for name, row in report["problems"].items():
+        if "failure" in row:
+            rows.append(f"| {name} | not made: {_cell(row['failure'])} | – | – | – | – | – | – | – | – |")
+            continue
+        theirs, plan, module = row["kernelbench"], row["plan"], row["module"]
+        median = _median(theirs.get("candidate_ms"))
+        ratio = _over(median, plan["median_ms"])
+        wall = _over(module["wall_s"], theirs["wall_s"])
+        ratios += [ratio] if ratio is not None else []
+        walls += [wall] if wall is not None and not row["compiled"] else []
+        name = f"{name}, with torch.compile" if row["compiled"] else name
+        times = " | ".join(map(_number, (plan["median_ms"], module["median_ms"], median, ratio)))
+        clocks = " | ".join(map(_number, (module["wall_s"], theirs["wall_s"], wall)))
+        rows.append(
+            f"| {name} | {plan['outcome']}, {module['outcome']} | {_verdict(theirs)} | {times} | {clocks} |"
+        )
+    return "\n".join([*rows, "", *_goals(ratios, walls), ""])
+
+
+def _goals(ratios: list[float], walls: list[float]) -> list[str]:
+    lines = []
+    if ratios:
+        near = sum(abs(ratio - 1) <= GOAL_RATIO for ratio in ratios)
+        lines.append(
+            f"{near} of {len(ratios)} files are as fast by KernelBench's clock as their plans by ours within "
+            f"{GOAL_RATIO:.0%}; the median ratio is {statistics.median(ratios):.3f}."
+        )
+    if walls:
+        quick = sum(wall <= GOAL_WALL for wall in walls)
+        lines.append(
+            f"In {quick} of {len(walls)} rows without torch.compile our evaluation takes at most half of "
+            f"KernelBench's wall time; the median share is {statistics.median(walls):.2f}."
+        )
+    return lines
+
+
+def _cheats(report: dict[str, Any]) -> str:
+    rows = [
+        "## What each catches",
+        "",
+        "| candidate | what it does | ours | KernelBench's evaluation | its static checker |",
+        "| --- | --- | --- | --- | --- |",
+    ]
+    for name, row in report["cheats"].items():
+        ours = row["ours"]
+        words = ours["outcome"].replace("_", " ")
+        if ours["failed_checks"]:
+            words += f" ({', '.join(ours['failed_checks'])})"
+        elif ours["median_ms"] is not None:
+            words += f", {_number(ours['median_ms'])} ms"
+        theirs = row["kernelbench"]
+        rows.append(f"| {name} | {_cell(row['words'])} | {words} | {_cheat_verdict(theirs)} | {_static(theirs)} |")
+    return "\n".join([*rows, "", _STATIC, ""])
+
+
+_NO_KERNEL = "Missing __global__ kernel definition"
+_STATIC = (
+    "The static checker's complaint that a file has no CUDA kernel is left out: these samples are plain torch. "
+    "A warning does not stop its `run_and_check`, an error does."
+)
+
+
+def _static(theirs: dict[str, Any]) -> str:
+    found = theirs.get("static")
+    if found is None:
+        return "–"
+    words = [f"error: {text}" for text in found["errors"] if text != _NO_KERNEL]
+    words += [f"warning: {text}" for text in found["warnings"]]
+    return _cell("; ".join(words)) or "nothing"
+
+
+def _verdict(theirs: dict[str, Any]) -> str:
+    if theirs.get("error"):
+        return f"error: {_cell(theirs['error'])}"
+    if not theirs["compiled"]:
+        return "not compiled"
+    return "correct" if theirs["correct"] else "incorrect"
+
+
+def _cheat_verdict(theirs: dict[str, Any]) -> str:
+    words = _verdict(theirs)
+    if not theirs.get("correct"):
+        return words
+    flagged = " with its excessive-speed-up flag" if "excessive_speedup" in theirs["metadata"] else ""
+    return f"{words}{flagged}, {_number(_median(theirs.get('candidate_ms')))} ms"
+
+
+def _median(times: list[float] | None) -> float | None:
+    return statistics.median(times) if times else None
+
+
+def _over(above: float | None, below: float | None) -> float | None:
+    return above / below if above is not None and below else None
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:.3g}"
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.replace("|", "/").split())[:120]
