@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 HOST ?= 127.0.0.1
 PORT ?= 8000
 
-.PHONY: run test check format docs bench gpu-test gpu-bench gpu-search lock migrations clean
+.PHONY: run test check format docs bench gpu-test gpu-bench gpu-kernelbench gpu-search lock migrations clean
 
 # --- install: once for each state of the lock files ---------------------------------------------------------------
 $(BIN)/python:
@@ -28,8 +28,10 @@ $(VENV)/.test: requirements-test.lock $(VENV)/.run
 run: $(VENV)/.run
 	@exec $(BIN)/python manage.py serve --host $(HOST) --port $(PORT)
 
+# Real stacks and browsers have the machine to themselves: their tests wait for what other processes do in time.
 test: $(VENV)/.test check
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --dist loadfile -m "not stack and not browser"
+	$(BIN)/python -m pytest -m "stack or browser"
 
 # --- for people who work on the code ------------------------------------------------------------------------------
 check: $(VENV)/.test
@@ -56,13 +58,22 @@ docs: $(VENV)/.run
 
 bench: $(VENV)/.test
 	$(BIN)/python -m tests.bench
+	$(BIN)/python -m tests.bench.spread
 
 # On a box with a card: needs torch, nvcc and the packages of pyproject's first list, no Django.
 gpu-test:
 	$(PYTHON) -m tests.gpu.run_suite --cache build/gpu --json build/gpu/suite.json
+	$(PYTHON) -m tests.gpu.harness_languages --json build/gpu/languages.json
+	$(PYTHON) -m tests.gpu.harness_faults --cache build/gpu --json build/gpu/faults.json
+	$(PYTHON) -m tests.gpu.harness_profile --cache build/gpu --out build/gpu/profiles --json build/gpu/profile.json
 
 gpu-bench:
 	$(PYTHON) -m tests.gpu.bench --cache build/gpu --json build/gpu/figures.json
+	$(PYTHON) -m tests.gpu.harness_timing --cache build/gpu --json build/gpu/timing.json
+
+# KERNELBENCH is the source folder of a checkout: make gpu-kernelbench KERNELBENCH=~/KernelBench/src
+gpu-kernelbench:
+	$(PYTHON) -m tests.gpu.kernelbench_compare --kernelbench $(KERNELBENCH) --cache build/gpu --json build/gpu/kernelbench.json
 
 gpu-search:
 	$(PYTHON) -m tests.gpu.search --cache build/gpu --json build/gpu/search.json

@@ -12,6 +12,7 @@ from enum import StrEnum
 from typing import Any, Literal, Protocol, TypeAlias
 
 from kernels.harness.evaluation import Outcome
+from kernels.languages import Language
 from kernels.problems.inspection import Signature
 from kernels.targets import Policy, Target
 
@@ -33,6 +34,7 @@ class TrajectorySettings:
 class Candidate:
     """A program to try. ``parent`` is the attempt it was made from (None: the translated program).
 
+    ``language`` is what its text is written in; proposers write μCUTLASS, a person may give something else.
     ``change`` names the change in the language's own words (``tile(128, 256, 64)``), ``hypothesis`` why it should
     help, in one sentence.
     """
@@ -41,6 +43,7 @@ class Candidate:
     parent: int | None
     change: str
     hypothesis: str
+    language: Language = Language.MU
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +51,7 @@ class Started:
     """First event: the problem as the agent sees it. Times in seconds; ``cores`` for the host target.
 
     ``l2_bytes`` is what one core of the host has of second-level cache, None where it is not known. ``seed_given``
-    says that a person wrote ``seed_program``; else it is the translated one.
+    says that a person wrote ``seed_program``, in ``seed_language``; else it is the translated one.
     """
 
     problem: str
@@ -62,6 +65,7 @@ class Started:
     cores: int
     l2_bytes: int | None = None
     seed_given: bool = False
+    seed_language: Language = Language.MU
     kind: Literal["started"] = "started"
 
 

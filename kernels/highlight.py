@@ -43,9 +43,9 @@ class MuLexer(RegexLexer):
 def _lexer(language: str) -> Lexer:
     if language == "mu":
         return MuLexer(stripnl=False, ensurenl=False)
-    if language == "python":
+    if language in ("python", "py"):
         return PythonLexer(stripnl=False, ensurenl=False)
-    if language == "cuda":
+    if language in ("cuda", "cu"):
         return CudaLexer(stripnl=False, ensurenl=False)  # type: ignore[no-untyped-call]
     return CppLexer(stripnl=False, ensurenl=False)  # type: ignore[no-untyped-call]
 
@@ -70,7 +70,7 @@ def _class_of(kind: _TokenType) -> str:
 
 @lru_cache(maxsize=128)
 def highlight(source: str, language: str) -> tuple[str, ...]:
-    """One string of safe HTML a line. ``language``: mu, c++, cuda or python. The cache is keyed by the text."""
+    """One string of safe HTML a line. ``language``: one of candidates (mu, py, cu, cpp), or c++, cuda, python."""
     if len(source) > LARGEST:
         return tuple(escape(line) for line in source.split("\n"))
     lines: list[list[str]] = [[]]

@@ -9,6 +9,7 @@ from typing import ClassVar
 from django.db import models
 
 from kernels.harness.evaluation import Outcome
+from kernels.profiling.record import ProfileOutcome
 from kernels.targets import Policy, Target
 from kernels.toolchain.report import BuildOutcome
 
@@ -82,7 +83,7 @@ class KernelQuerySet(models.QuerySet["Kernel"]):
 
 
 class Kernel(models.Model):
-    """A program's text, once, whoever wrote it and however often it was tried."""
+    """A program's text, once, whoever wrote it and however often it was tried. ``language``: ``kernels.languages``."""
 
     digest = models.CharField(max_length=64, unique=True)
     language = models.CharField(max_length=10, default="mu")
@@ -146,3 +147,30 @@ class Evaluation(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kernel} on {self.problem.slug}: {self.outcome}"
+
+
+class Profile(models.Model):
+    """One profile of a kernel on a problem. ``record`` is the Profile's JSON; its times are no measurement.
+
+    ``report`` is the name of the ``.ncu-rep`` in the folder of reports, empty where none is kept (any more).
+    """
+
+    kernel = models.ForeignKey(Kernel, on_delete=models.CASCADE, related_name="profiles")
+    build = models.ForeignKey(Build, on_delete=models.SET_NULL, null=True, related_name="profiles")
+    problem = models.ForeignKey(Problem, on_delete=models.CASCADE, related_name="profiles")
+    size = models.CharField(max_length=40)
+    target = models.CharField(max_length=10, choices=choices(Target))
+    policy = models.CharField(max_length=10, choices=choices(Policy))
+    metric_set = models.CharField(max_length=10)
+    machine = models.CharField(max_length=200, blank=True)
+    outcome = models.CharField(max_length=12, choices=choices(ProfileOutcome))
+    reason = models.CharField(max_length=30, blank=True)
+    record = models.JSONField()
+    report = models.CharField(max_length=80, blank=True)
+    created = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        indexes: ClassVar = [models.Index(fields=["kernel", "problem", "size", "target", "policy"])]
+
+    def __str__(self) -> str:
+        return f"profile of {self.kernel} on {self.problem.slug}: {self.outcome}"

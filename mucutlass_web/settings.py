@@ -131,6 +131,13 @@ WORKER_OFFLINE_AFTER_S = env_int("MUCUTLASS_WORKER_OFFLINE_AFTER_S", 15)
 BUILD_TIME_LIMIT_S = env_int("MUCUTLASS_BUILD_TIME_LIMIT_S", 120)
 PROBLEM_TIME_LIMIT_S = env_int("MUCUTLASS_PROBLEM_TIME_LIMIT_S", 60)
 
+# --- profiles: reports of Nsight Compute, the oldest of which go when all together are too large ---
+PROFILE_DIR = Path(env_str("MUCUTLASS_PROFILES", str(STATE_DIR / "profiles")))
+PROFILE_REPORTS_BYTES = env_int("MUCUTLASS_PROFILE_REPORTS_MB", 2048) * 2**20
+PROFILE_TIME_LIMIT_S = env_int("MUCUTLASS_PROFILE_TIME_LIMIT_S", 180)
+PROFILE_BEST = env_bool("MUCUTLASS_PROFILE_BEST", True)
+PROFILE_ISOLATION = env_str("MUCUTLASS_PROFILE_ISOLATION", "")
+
 # --- static files: ours from static/, plotly.js out of the installed wheel ------------------------
 STATIC_URL = "static/"
 STATIC_ROOT = STATE_DIR / "static"

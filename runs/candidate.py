@@ -10,7 +10,10 @@ from django.conf import settings
 from agent.steps import Started
 from kernels import toolchain
 from kernels.codegen.emission import Emission, Unit
+from kernels.harness.baselines import BaselineKind
+from kernels.harness.correctness import CHECK_REASONS
 from kernels.harness.evaluation import EAGER, Check, Evaluation, Outcome, Timing
+from kernels.languages import Language
 from kernels.models import Build
 from kernels.records import from_json
 from kernels.targets import Target
@@ -26,8 +29,14 @@ from runs.lineage import Step, lineage, relatives
 from runs.listings import ListingPane, listing_kind
 from runs.located import Located, located
 from runs.models import Attempt, Event, Job
+from runs.profile_pane import ProfilePane
 from runs.states import FINAL, LIVING_JOBS, JobKind
+from runs.timing_panel import TimingPanel
+from runs.validation_panel import ValidationPanel
 from sol.bounds.record import Bounds
+
+_SHORT = {BaselineKind.TF32.full_name: "eager TF32"}
+"""Names of baselines where there is little room."""
 
 
 def emission_of(build: Build | None) -> Emission | None:
@@ -43,7 +52,9 @@ def report_of(build: Build | None) -> BuildReport | None:
 class CandidatePage:
     """One attempt with all that is known of it. Records are read from JSON once."""
 
-    def __init__(self, attempt: Attempt, stage: str = "", whole: bool = False, view: str = "") -> None:
+    def __init__(
+        self, attempt: Attempt, stage: str = "", whole: bool = False, view: str = "", launch: str = ""
+    ) -> None:
         self.attempt = attempt
         self.trajectory = attempt.trajectory
         self.run = attempt.trajectory.run
@@ -57,12 +68,14 @@ class CandidatePage:
         self.bounds = from_json(self.trajectory.bounds, Bounds) if self.trajectory.bounds else None
         self._chosen = stage
         self._view = view
+        self._launch = launch
 
     @property
     def word(self) -> words.Word:
         """Its outcome, or where it stands."""
         if self.attempt.state == "done" and self.attempt.outcome:
-            return words.of_outcome(self.attempt.outcome)
+            reason = self.evaluation.reason if self.evaluation else None
+            return words.of_outcome(self.attempt.outcome, reason)
         return words.of_attempt(self.attempt)
 
     @property
@@ -102,7 +115,20 @@ class CandidatePage:
         """The bound line, wide and narrow."""
         t = self.trajectory
         times = (t.floor_s, t.sol_s, self.attempt.time_s, self.eager_s, self.epsilon)
-        return {"wide": bound_line(*times), "narrow": bound_line(*times, width=358)}
+        others = {
+            _SHORT.get(row.name, row.name): row.timing.median_s
+            for row in (self.timing_panel.measured if self.timing_panel else ())
+            if row.timing is not None and row.name != EAGER
+        }
+        return {
+            "wide": bound_line(*times, others=others),
+            "narrow": bound_line(*times, others=others, width=358),
+        }
+
+    @property
+    def language(self) -> Language:
+        """What its source is written in."""
+        return Language(self.attempt.kernel.language)
 
     # --- code -----------------------------------------------------------------------------------
 
@@ -156,7 +182,7 @@ class CandidatePage:
         beside = self.pane if self.listing is None else None
         links = beside.unit.lines if beside is not None else ()
         changed = self.difference.changed if self.difference else frozenset()
-        return mu_lines(self.attempt.kernel.source, links, "L", changed)
+        return mu_lines(self.attempt.kernel.source, links, "L", changed, self.language)
 
     @cached_property
     def _origin(self) -> tuple[str, str] | None:
@@ -178,7 +204,9 @@ class CandidatePage:
     @cached_property
     def difference(self) -> Diff | None:
         """What changed from its parent, or from the translated program."""
-        return diff(self._origin[0], self.attempt.kernel.source) if self._origin else None
+        if self._origin is None:
+            return None
+        return diff(self._origin[0], self.attempt.kernel.source, language=self.language)
 
     @cached_property
     def refusals(self) -> list[Located]:
@@ -189,8 +217,19 @@ class CandidatePage:
 
     @property
     def failed_checks(self) -> tuple[Check, ...]:
-        """Checks that do not hold."""
-        return tuple(c for c in self.evaluation.checks if not c.passed) if self.evaluation else ()
+        """Checks that do not hold, those that gave the reason first."""
+        if self.evaluation is None:
+            return ()
+        reason = self.evaluation.reason
+        failed = [check for check in self.evaluation.checks if check.failed]
+        return tuple(sorted(failed, key=lambda check: CHECK_REASONS.get(check.name) is not reason))
+
+    @property
+    def said(self) -> str:
+        """What is said of its end; where checks say it themselves, nothing is said twice."""
+        reason = self.evaluation.reason if self.evaluation else None
+        told = reason is not None and self.attempt.detail.startswith(f"{reason.words}: check ")
+        return "" if told else self.attempt.detail
 
     @property
     def tries(self) -> int:
@@ -204,10 +243,20 @@ class CandidatePage:
         """Its own timing."""
         return self.evaluation.candidate if self.evaluation else None
 
+    @cached_property
+    def timing_panel(self) -> TimingPanel | None:
+        """Times, conditions and the card's record."""
+        return TimingPanel(self.evaluation) if self.evaluation else None
+
+    @cached_property
+    def validation(self) -> ValidationPanel | None:
+        """Checks and rounds."""
+        return ValidationPanel(self.evaluation, self.run.tolerance) if self.evaluation else None
+
     @property
-    def eager(self) -> Timing | None:
-        """Torch eager's timing from the same call."""
-        return self.evaluation.baseline(EAGER) if self.evaluation else None
+    def over_tf32(self) -> float | None:
+        """Eager with TF32 over this kernel, both from one call; None where that was not measured."""
+        return self.evaluation.speedup(BaselineKind.TF32.full_name) if self.evaluation else None
 
     @cached_property
     def distribution(self) -> dict[str, Any] | None:
@@ -219,6 +268,11 @@ class CandidatePage:
     def limits(self) -> Limits:
         """What limits it."""
         return limits(self.bounds, self.evaluation, self.attempt.time_s, self.trajectory.sol_s)
+
+    @cached_property
+    def profile(self) -> ProfilePane:
+        """Its profile, or why there is none."""
+        return ProfilePane(self.attempt, self.timing, self._launch)
 
     # --- kin ------------------------------------------------------------------------------------
 

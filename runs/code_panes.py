@@ -26,7 +26,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class UnitPane:
-    """One unit's code as shown."""
+    """One unit's code as shown; of a hand-written unit the headers that were generated for it."""
 
     index: int
     unit: Unit
@@ -43,15 +43,24 @@ class UnitPane:
         """The stages it serves."""
         return ", ".join(self.unit.stages)
 
+    @property
+    def title(self) -> str:
+        """What is shown, in words."""
+        if self.unit.hand_written:
+            return ", ".join(header.name for header in self.unit.headers)
+        return "Generated CUDA C++" if self.unit.language == "cuda" else "Generated C++"
 
-def mu_lines(source: str, links: Sequence[LineLink], prefix: str, marked: frozenset[int]) -> tuple[Line, ...]:
+
+def mu_lines(
+    source: str, links: Sequence[LineLink], prefix: str, marked: frozenset[int], language: str = "mu"
+) -> tuple[Line, ...]:
     """The program's lines; partners are lines of the unit shown beside it."""
     partners: dict[int, list[int]] = {}
     for link in links:
         partners.setdefault(link.mu, []).append(link.cpp)
     return tuple(
         Line(n, html, " ".join(f"{prefix}{cpp}" for cpp in sorted(set(partners.get(n, [])))), n in marked)
-        for n, html in enumerate(highlight(source, "mu"), 1)
+        for n, html in enumerate(highlight(source, language), 1)
     )
 
 
@@ -60,7 +69,8 @@ def unit_pane(emission: Emission, index: int, whole: bool, most: int = WHOLE_UP_
     if not 0 <= index < len(emission.units):
         return None
     unit = emission.units[index]
-    html = highlight(unit.source, unit.language)
+    text = "\n".join(header.text for header in unit.headers) if unit.hand_written else unit.source
+    html = highlight(text, unit.language)
     partners: dict[int, list[int]] = {}
     for link in unit.lines:
         partners.setdefault(link.cpp, []).append(link.mu)
@@ -92,12 +102,12 @@ class Diff:
     changed: frozenset[int]
 
 
-def diff(old: str, new: str, context: int = 3) -> Diff | None:
+def diff(old: str, new: str, context: int = 3, language: str = "mu") -> Diff | None:
     """Lines that left and came, with ``context`` lines around; None of texts too long to compare."""
     before, after = old.removesuffix("\n").split("\n"), new.removesuffix("\n").split("\n")
     if len(before) > DIFF_UP_TO or len(after) > DIFF_UP_TO:
         return None
-    old_html, new_html = highlight(old, "mu"), highlight(new, "mu")
+    old_html, new_html = highlight(old, language), highlight(new, language)
     rows: list[DiffRow] = []
     gone = came = 0
     changed: set[int] = set()

@@ -6,11 +6,13 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils import timezone
 
+from kernels.targets import Target
 from kernels.toolchain.listings import Listing
 from runs import engine, jobs
-from runs.fleet import LATER
+from runs.fleet import LATER, device_queue
 from runs.listings import listing_jobs
 from runs.models import Attempt, Job, Run
+from runs.profiles import can_be_profiled, profile_jobs
 from runs.states import FINAL, LIVING_JOBS, JobKind
 
 
@@ -40,3 +42,14 @@ def disassemble(attempt: Attempt, unit: str, kind: Listing) -> None:
         if not any(job.state in LIVING_JOBS for job in listing_jobs(attempt, unit, kind)):
             payload = {"unit": unit, "listing": kind.value}
             jobs.enqueue(JobKind.DISASSEMBLE, LATER, attempt=attempt, payload=payload)
+
+
+def profile(attempt: Attempt, metric_set: str) -> None:
+    """Have an attempt profiled on a worker of its target, unless that waits already or there is nothing to profile."""
+    if not can_be_profiled(attempt):
+        return
+    queue = device_queue(Target(attempt.trajectory.run.target))
+    with transaction.atomic():
+        if not any(job.state in LIVING_JOBS for job in profile_jobs(attempt)):
+            payload = {"set": metric_set}
+            jobs.enqueue(JobKind.PROFILE, queue, attempt=attempt, payload=payload)

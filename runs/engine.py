@@ -6,6 +6,7 @@ news. A trajectory has at most one living job that can move it, so its log grows
 
 from __future__ import annotations
 
+from django.conf import settings
 from django.utils import timezone
 
 from agent.controllers import controller
@@ -23,10 +24,12 @@ from agent.steps import (
     TrajectorySettings,
 )
 from kernels.harness.evaluation import Outcome
+from kernels.languages import Language
 from kernels.models import Kernel
 from kernels.records import from_json, to_json
+from kernels.targets import Target
 from runs import jobs
-from runs.fleet import CPU, LATER
+from runs.fleet import CPU, LATER, device_queue
 from runs.models import Attempt, Job, Run, Trajectory
 from runs.models import Event as EventRow
 from runs.states import ASIDE, FINAL, AttemptState, JobKind, JobState, RunState, TrajectoryState
@@ -90,7 +93,7 @@ def _submit(trajectory: Trajectory, step: Evaluate) -> Attempt:
         trajectory=trajectory,
         number=step.number,
         parent=parent,
-        kernel=Kernel.objects.of_source("mu", step.candidate.text),
+        kernel=Kernel.objects.of_source(step.candidate.language, step.candidate.text),
         change=step.candidate.change,
         hypothesis=step.candidate.hypothesis,
     )
@@ -152,11 +155,18 @@ def record_lost(job: Job, why: str) -> None:
 
 
 def finish(trajectory: Trajectory, reason: str, words: str) -> None:
-    """End a trajectory as done; its best kernel is also compiled for the card, when there is time."""
+    """End a trajectory as done; its best kernel is also compiled for the card, or profiled where it ran on one."""
     _end(trajectory, TrajectoryState.DONE, finish_reason=reason, words=words)
-    best = Trajectory.objects.select_related("best__trajectory__run").get(pk=trajectory.pk).best
-    if best is not None and not trajectory.run.target.startswith("sm_"):
-        jobs.enqueue(JobKind.CROSS_BUILD, LATER, attempt=best)
+    best = Trajectory.objects.select_related("best__trajectory__run", "best__kernel").get(pk=trajectory.pk).best
+    if best is None:
+        return
+    target = Target(trajectory.run.target)
+    if not target.is_cuda:
+        # What runs on the host alone has nothing to be compiled for a card.
+        if best.kernel.language == Language.MU:
+            jobs.enqueue(JobKind.CROSS_BUILD, LATER, attempt=best)
+    elif settings.PROFILE_BEST:
+        jobs.enqueue(JobKind.PROFILE, device_queue(target), attempt=best, payload={"automatic": True})
 
 
 def fail(trajectory: Trajectory, error: str, words: str) -> None:

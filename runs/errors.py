@@ -21,3 +21,12 @@ class NoDeviceForTarget(UserError):
     """No worker with a card for this target has ever reported."""
 
     template = "no card for {target} is known here; start a worker on a machine that has one"
+
+
+class BuildGone(UserError):
+    """An attempt's shared objects are neither in the cache nor can they be compiled again here."""
+
+    template = (
+        "its shared objects are no longer in the build cache and could not be compiled again on this worker; "
+        "a worker with a compiler for the target, or a new attempt with the same program, would be right"
+    )

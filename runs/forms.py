@@ -6,7 +6,8 @@ from typing import Any
 
 from django import forms
 
-from kernels.dsl.parser import SOURCE_LIMIT
+from kernels.harness.baselines import BaselineKind, parse_baselines, quick_baselines
+from kernels.languages import EDITOR_BYTES, Language
 from kernels.models import Problem
 from kernels.targets import Policy, Target
 from runs.headroom import ProblemRow, title_of
@@ -23,6 +24,12 @@ POLICIES = (
     (Policy.TF32.value, "tf32", "FP32 data on TF32 tensor cores"),
     (Policy.HALF.value, "half", "half inputs, FP32 accumulation"),
 )
+LANGUAGES = (
+    (Language.MU.value, Language.MU.label, "checked as you type"),
+    (Language.PY.value, Language.PY.label, "run as it is, host or card"),
+    (Language.CU.value, Language.CU.label, "for a card, by the launch ABI"),
+    (Language.CPP.value, Language.CPP.label, "for the host, by the launch ABI"),
+)
 CONTROLLERS = (
     ("tree", "Tree search", "widens where attempts succeed"),
     ("flat", "Flat", "one change after another to the best so far"),
@@ -32,9 +39,14 @@ TOLERANCES = (
     ("strict", "strict", "from element type and length of sums"),
     ("kernelbench", "kernelbench", "1e-4 for f32, 1e-2 for halves"),
 )
+BASELINES = tuple(
+    (kind.value, kind.full_name, kind.words) for kind in BaselineKind if kind is not BaselineKind.EAGER
+)
+"""What may be timed beside the candidate and torch eager, which a search always needs."""
 DEFAULTS: dict[str, Any] = {
     "target": Target.HOST.value, "policy": Policy.STRICT.value, "controller": "tree", "proposer": "search",
     "attempts": 12, "epsilon": 25, "patience": "", "seed": 0, "steering": True, "tolerance": "strict",
+    "baselines": [kind.value for kind in quick_baselines("cuda")],
 }  # fmt: skip
 
 
@@ -58,11 +70,11 @@ def _number(label: str, low: int, high: int, *, required: bool = True) -> forms.
     )
 
 
-def one_of(label: str, options: tuple[tuple[str, str, str], ...]) -> forms.ChoiceField:
+def one_of(label: str, options: tuple[tuple[str, str, str], ...], *, required: bool = True) -> forms.ChoiceField:
     """One of a short list of options, with messages that name it."""
     names = ", ".join(value for value, _, _ in options)
     messages = {"required": f"nothing chosen; one of {names}", "invalid_choice": f"unknown; one of {names}"}
-    return forms.ChoiceField(label=label, choices=_choices(options), error_messages=messages)
+    return forms.ChoiceField(label=label, choices=_choices(options), required=required, error_messages=messages)
 
 
 class LaunchForm(forms.Form):
@@ -100,7 +112,14 @@ class LaunchForm(forms.Form):
     seed = _number("Seed", 0, 2**31 - 1)
     steering = forms.BooleanField(label="SOL steering", required=False)
     tolerance = one_of("Tolerance", TOLERANCES)
-    seed_program = forms.CharField(required=False, strip=False, max_length=SOURCE_LIMIT, widget=forms.HiddenInput)
+    baselines = forms.MultipleChoiceField(
+        label="Baselines",
+        required=False,
+        choices=_choices(BASELINES),
+        error_messages={"invalid_choice": f"unknown; some of {', '.join(value for value, _, _ in BASELINES)}"},
+    )
+    seed_program = forms.CharField(required=False, strip=False, max_length=EDITOR_BYTES, widget=forms.HiddenInput)
+    seed_language = forms.ChoiceField(required=False, choices=_choices(LANGUAGES), widget=forms.HiddenInput)
 
     def clean(self) -> dict[str, Any]:
         """A patience that no run can reach is a slip."""
@@ -108,7 +127,19 @@ class LaunchForm(forms.Form):
         patience, attempts = data.get("patience"), data.get("attempts")
         if patience and attempts and patience > attempts:
             self.add_error("patience", f"w is {patience}, but there are {attempts} attempts; fewer, or empty")
+        self._check_seed(data)
         return data
+
+    def _check_seed(self, data: dict[str, Any]) -> None:
+        """A program that proposers cannot change is tried once, on a target that it runs on."""
+        language = Language(data.get("seed_language") or Language.MU)
+        if language is Language.MU or not data.get("seed_program") or len(data.get("problems") or ()) != 1:
+            return
+        if data.get("attempts") not in (None, 1):
+            words = f"the run's program is in {language.label}, which no proposer changes; 1 attempt"
+            self.add_error("attempts", words)
+        if data.get("target") and not language.runs_on(Target(data["target"])):
+            self.add_error("target", f"the run's program is in {language.label}, which does not run there; another")
 
     def chosen(self) -> set[int]:
         """Problems that are ticked now, valid or not, as the page must show them again."""
@@ -135,7 +166,15 @@ class LaunchForm(forms.Form):
             tolerance=data["tolerance"],
             # A program is written for one problem.
             seed_program=data["seed_program"] if len(picked) == 1 else "",
+            seed_language=Language(data["seed_language"] or Language.MU) if len(picked) == 1 else Language.MU,
+            baselines=_baselines(data["baselines"], Target(data["target"])),
         )
+
+
+def _baselines(chosen: list[str], target: Target) -> tuple[BaselineKind, ...]:
+    """Eager and what was chosen beside it, without what the target has not."""
+    kinds = parse_baselines([BaselineKind.EAGER, *chosen])
+    return tuple(kind for kind in kinds if target.is_cuda or kind is not BaselineKind.TF32)
 
 
 def initial_of(run: Run | None, problems: str) -> dict[str, Any]:
@@ -155,10 +194,13 @@ def initial_of(run: Run | None, problems: str) -> dict[str, Any]:
         ):
             initial[name] = getattr(run, name)
         initial["epsilon"] = f"{run.epsilon * 100:g}" if run.epsilon is not None else ""
+        initial["baselines"] = [kind.value for kind in run.baseline_kinds if kind is not BaselineKind.EAGER]
         initial["patience"] = run.patience if run.patience is not None else ""
         initial["problems"] = list(run.trajectories.values_list("problem_id", flat=True))
-        seeds = set(run.trajectories.values_list("seed_program", flat=True))
-        initial["seed_program"] = seeds.pop() if len(initial["problems"]) == 1 else ""
+        seeds = set(run.trajectories.values_list("seed_program", "seed_language"))
+        initial["seed_program"], initial["seed_language"] = (
+            seeds.pop() if len(initial["problems"]) == 1 else ("", "")
+        )
     keys = [key for key in problems.split(",") if key.isascii() and key.isdigit()]
     if keys:
         initial["problems"] = [int(key) for key in keys]

@@ -25,7 +25,7 @@ from kombu.exceptions import OperationalError
 
 from runs.fleet import LATER
 from runs.models import Attempt, Job, Run, Trajectory
-from runs.states import LIVING_JOBS, JobState
+from runs.states import FINAL, LIVING_JOBS, JobState
 
 logger = logging.getLogger(__name__)
 
@@ -145,8 +145,10 @@ class Lease:
         if self.job.queue == LATER:
             return JobPreempted() if urgent_work().exists() else None
         run = self.job.run_id
-        if run is not None and Run.objects.filter(pk=run, cancel_requested__isnull=False).exists():
-            return JobCancelled()
+        if run is not None:
+            # A run that has ended is not being cancelled: what a person asks of it afterwards may go on.
+            cancelling = Run.objects.filter(pk=run, cancel_requested__isnull=False).exclude(state__in=FINAL)
+            return JobCancelled() if cancelling.exists() else None
         return None
 
     def check(self) -> None:

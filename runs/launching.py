@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from django.contrib.auth.models import User
 from django.db import transaction
 
+from kernels.harness.baselines import BaselineKind
+from kernels.languages import Language
 from kernels.models import Problem
 from kernels.targets import Policy, Target
 from runs import jobs
@@ -20,7 +22,8 @@ from runs.states import JobKind
 class LaunchOrder:
     """What a person chose. ``epsilon`` is a fraction; None turns a stop rule off.
 
-    ``seed_program`` is tried first in place of the translated program, which an empty one leaves in its place.
+    ``seed_program`` is tried first in place of the translated program, which an empty one leaves in its place. In
+    another ``seed_language`` than μCUTLASS it is all that is tried: proposers cannot change it.
     """
 
     title: str
@@ -36,6 +39,8 @@ class LaunchOrder:
     seed: int
     tolerance: str
     seed_program: str = ""
+    seed_language: Language = Language.MU
+    baselines: tuple[BaselineKind, ...] = (BaselineKind.EAGER,)
 
 
 def launch(owner: User, order: LaunchOrder) -> Run:
@@ -54,10 +59,15 @@ def launch(owner: User, order: LaunchOrder) -> Run:
             steering=order.steering,
             seed=order.seed,
             tolerance=order.tolerance,
+            baselines=",".join(order.baselines),
         )
         for problem in _in_order(order.problems):
             trajectory = Trajectory.objects.create(
-                run=run, problem=problem, size=problem.size_for(order.target), seed_program=order.seed_program
+                run=run,
+                problem=problem,
+                size=problem.size_for(order.target),
+                seed_program=order.seed_program,
+                seed_language=order.seed_language,
             )
             jobs.enqueue(JobKind.PREPARE, preparing_queue(order.target), trajectory=trajectory)
     return run

@@ -11,12 +11,12 @@ from sol.bounds.record import Bounds
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """One stage's part of the instrumented call."""
+    """One stage's part of the instrumented call; ``library`` is None where nobody knows whose work it is."""
 
     stage: str
     seconds: float
     share: float
-    library: bool
+    library: bool | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,14 +10,19 @@ from typing import ClassVar
 from django.conf import settings
 from django.db import models
 
+from kernels.harness.baselines import BaselineKind, parse_baselines
 from kernels.harness.evaluation import Outcome
+from kernels.languages import Language
 from kernels.models import Build, Evaluation, Kernel, Problem, choices
 from kernels.targets import Policy, Target
 from runs.states import AttemptState, JobKind, JobState, RunState, TrajectoryState
 
 
 class Run(models.Model):
-    """One launch: some problems, one target, one policy, one controller and proposer, one budget."""
+    """One launch: some problems, one target, one policy, one controller and proposer, one budget.
+
+    ``baselines`` are short names with commas between them.
+    """
 
     title = models.CharField(max_length=200)
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="runs")
@@ -31,6 +36,7 @@ class Run(models.Model):
     steering = models.BooleanField(default=True)
     seed = models.PositiveIntegerField(default=0)
     tolerance = models.CharField(max_length=40)
+    baselines = models.CharField(max_length=60, blank=True, default=BaselineKind.EAGER.value)
     state = models.CharField(max_length=12, choices=RunState.choices, default=RunState.QUEUED, db_index=True)
     reason = models.TextField(blank=True)
     cancelled_by = models.ForeignKey(
@@ -47,17 +53,24 @@ class Run(models.Model):
     def __str__(self) -> str:
         return f"r-{self.pk}"
 
+    @property
+    def baseline_kinds(self) -> tuple[BaselineKind, ...]:
+        """What its candidates are timed beside."""
+        return parse_baselines([self.baselines])
+
 
 class Trajectory(models.Model):
     """A run's work on one problem. Times are seconds; ``bounds`` is the Bounds' JSON it was started with.
 
-    ``seed_program`` is a person's first program; empty where the search starts from the translated one.
+    ``seed_program`` is a person's first program, in ``seed_language``; empty where the search starts from the
+    translated one.
     """
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="trajectories")
     problem = models.ForeignKey(Problem, on_delete=models.PROTECT, related_name="trajectories")
     size = models.CharField(max_length=40)
     seed_program = models.TextField(blank=True, default="")
+    seed_language = models.CharField(max_length=10, choices=choices(Language), default=Language.MU)
     state = models.CharField(max_length=12, choices=TrajectoryState.choices, default=TrajectoryState.QUEUED)
     finish_reason = models.CharField(max_length=30, blank=True)
     words = models.TextField(blank=True)

@@ -1,7 +1,8 @@
 """The playground: one program against one problem, checked and turned into C++ in the web process.
 
-Parsing, checking and generating are pure and bounded by the parser's limit of text. Nothing is compiled or run here:
-evaluating launches an ordinary run of one attempt whose first program is the edited text.
+Parsing, checking and generating are pure and bounded by the parser's limit of text. Of Python only the syntax is
+checked, of C++ nothing before its build. Nothing is compiled or run here: evaluating launches an ordinary run of one
+attempt whose first program is the edited text.
 """
 
 from __future__ import annotations
@@ -10,24 +11,30 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 from django import forms
 from django.contrib.auth.models import User
 
+from kernels.candidates import PythonSyntax, check_python
 from kernels.codegen import emit
 from kernels.codegen.emission import Emission
 from kernels.dsl import DslError, ProgramErrors, check, parse
 from kernels.dsl.ir import Caution
 from kernels.dsl.parser import SOURCE_LIMIT
 from kernels.errors import UserError
+from kernels.harness.baselines import quick_baselines
+from kernels.languages import EDITOR_BYTES, Language, check_target, check_text
 from kernels.models import Problem, ProblemSize
 from kernels.problems.inspection import Inspection
+from kernels.problems.module_text import module_text
+from kernels.raw import emit_raw, skeleton
 from kernels.records import from_json
 from kernels.targets import Policy, Target
 from kernels.translate import translate
 from runs import launching
 from runs.code_panes import UnitPane, unit_pane
-from runs.forms import POLICIES, TARGETS, one_of
+from runs.forms import LANGUAGES, POLICIES, TARGETS, one_of
 from runs.launching import LaunchOrder
 from runs.models import Run
 
@@ -47,7 +54,12 @@ class PlaygroundForm(forms.Form):
     )
     target = one_of("Target", TARGETS)
     policy = one_of("Precision policy", POLICIES)
+    language = one_of("Language", LANGUAGES, required=False)
     source = forms.CharField(label="Program", required=False, strip=False)
+
+    def clean_language(self) -> Language:
+        """μCUTLASS where none is named."""
+        return Language(self.cleaned_data["language"] or Language.MU)
 
     def clean_source(self) -> str:
         """The text with the line ends of the language; browsers send CRLF."""
@@ -78,14 +90,23 @@ class Setting:
         record = from_json(row.record, Inspection) if row is not None and row.record else None
         return cls(problem, target, policy, size, record, why_not)
 
-    def translated(self) -> tuple[str, str]:
-        """The translated program, or an empty one and why there is none."""
+    def template(self, language: Language) -> tuple[str, str]:
+        """A text to start from, made from the problem, or an empty one and why there is none."""
+        if language is Language.PY:
+            return module_text(self.problem.source), ""
         if self.inspection is None:
             return "", self.why_not
+        if language.is_raw:
+            return skeleton(self.inspection.signature, language), ""
         try:
             return translate(self.problem.name, self.inspection, self.target).program, ""
         except UserError as error:
             return "", str(error)
+
+
+def setting_of(data: dict[str, Any]) -> Setting:
+    """The setting that a valid form names."""
+    return Setting.of(data["problem"], Target(data["target"]), Policy(data["policy"]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,12 +124,17 @@ class Mistake:
         """The error in parts."""
         if isinstance(error, DslError):
             return cls(error.line, error.column, error.rule, error.message, error.mend)
+        if isinstance(error, PythonSyntax):
+            line, column, wrong = (error.fields[name] for name in ("line", "column", "wrong"))
+            return cls(line, column, error.slug(), wrong, "Python that the interpreter reads would be right")
         return cls(None, None, error.slug(), str(error), "")
 
 
 @dataclass(frozen=True)
 class Looked:
     """What checking a text gave. ``seconds`` is how long parsing, checking and generating took, together."""
+
+    language: Language
 
     errors: tuple[Mistake, ...]
     cautions: tuple[Caution, ...]
@@ -134,27 +160,41 @@ class Looked:
         return unit_pane(self.emission, self.stages.index(self.chosen), False, LINES_SHOWN)
 
 
-def look(source: str, setting: Setting, wanted: str = "") -> Looked:
+def look(source: str, setting: Setting, language: Language = Language.MU, wanted: str = "") -> Looked:
     """Check ``source`` and generate its code; every error it earns is in what comes back."""
     began = time.perf_counter()
     errors: Sequence[UserError] = ()
     cautions: tuple[Caution, ...] = ()
     emission = None
     try:
-        program = parse(source)
-        if setting.inspection is not None:
-            checked = check(program, setting.inspection.signature, setting.target, setting.policy)
-            cautions = checked.warnings
-            emission = emit(checked)
+        if language is Language.MU:
+            cautions, emission = _checked(source, setting)
+        elif language is Language.PY:
+            check_text(source, EDITOR_BYTES)
+            check_python(source)
+        else:
+            check_text(source, EDITOR_BYTES)
+            check_target(language, setting.target)
+            if setting.inspection is not None:
+                emission = emit_raw(source, language, setting.inspection.signature, setting.target)
     except ProgramErrors as error:
         errors = error.errors
     except UserError as error:
         errors = (error,)
     seconds = time.perf_counter() - began
-    return Looked(tuple(Mistake.of(error) for error in errors), cautions, emission, seconds, wanted)
+    return Looked(language, tuple(Mistake.of(error) for error in errors), cautions, emission, seconds, wanted)
 
 
-def evaluate(owner: User, source: str, setting: Setting) -> Run:
+def _checked(source: str, setting: Setting) -> tuple[tuple[Caution, ...], Emission | None]:
+    """What a μCUTLASS program gives; nothing of one whose problem is not known yet, but its grammar is checked."""
+    program = parse(source)
+    if setting.inspection is None:
+        return (), None
+    checked = check(program, setting.inspection.signature, setting.target, setting.policy)
+    return checked.warnings, emit(checked)
+
+
+def evaluate(owner: User, source: str, setting: Setting, language: Language = Language.MU) -> Run:
     """Launch a run of one attempt that builds and measures ``source``. The text must have been found right."""
     order = LaunchOrder(
         title=f"playground: {setting.problem.slug} {setting.problem.name}"[:_TITLE_LIMIT],
@@ -170,10 +210,13 @@ def evaluate(owner: User, source: str, setting: Setting) -> Run:
         seed=0,
         tolerance="strict",
         seed_program=source,
+        seed_language=language,
+        baselines=quick_baselines("cuda" if setting.target.is_cuda else "host"),
     )
     return launching.launch(owner, order)
 
 
-def limit_words() -> str:
+def limit_words(language: Language = Language.MU) -> str:
     """How much text is read, in words."""
-    return f"{SOURCE_LIMIT // 1024} KiB"
+    limit = SOURCE_LIMIT if language is Language.MU else EDITOR_BYTES
+    return f"{limit // 1024} KiB"

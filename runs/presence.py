@@ -25,6 +25,7 @@ DOING = {
     JobKind.EVALUATE: "evaluating",
     JobKind.CROSS_BUILD: "compiling for sm_90a",
     JobKind.DISASSEMBLE: "making PTX or SASS",
+    JobKind.PROFILE: "profiling",
 }
 
 

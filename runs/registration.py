@@ -20,6 +20,7 @@ from django.db import Error as DatabaseError
 from django.db import connection
 from django.utils import timezone
 
+from kernels.profiling import ncu
 from kernels.targets import Target
 from kernels.toolchain import available
 from runs import recovery
@@ -48,6 +49,8 @@ def facts_of_this_machine(queue: str) -> dict[str, str]:
             facts[f"compiler for {target.value}"] = available(target) or "none"
     if queue.startswith("cuda."):
         facts["card"] = card_name() or "none"
+        profiler = ncu.find()
+        facts["profiler"] = profiler.name if profiler is not None else "none"
     return facts
 
 

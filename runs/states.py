@@ -49,6 +49,7 @@ class JobKind(models.TextChoices):
     EVALUATE = "evaluate"
     CROSS_BUILD = "cross_build"
     DISASSEMBLE = "disassemble"
+    PROFILE = "profile"
 
 
 class JobState(models.TextChoices):
@@ -63,6 +64,6 @@ class JobState(models.TextChoices):
 
 
 FINAL = ("done", "failed", "cancelled", "lost")
-ASIDE = (JobKind.CROSS_BUILD, JobKind.DISASSEMBLE)
+ASIDE = (JobKind.CROSS_BUILD, JobKind.DISASSEMBLE, JobKind.PROFILE)
 """Jobs about an attempt that leave it where it stands, however they end."""
 LIVING_JOBS = (JobState.QUEUED, JobState.CLAIMED)

@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from django.urls import path
 
-from runs.views import actions, candidate, fleet, launch, live, playground, problems, runs, search
+from runs.views import (
+    actions,
+    candidate,
+    exports,
+    fleet,
+    launch,
+    live,
+    playground,
+    problems,
+    profiles,
+    runs,
+    search,
+)
 
 run_urls = [
     path("runs/", runs.run_list, name="runs-list"),
@@ -30,6 +42,22 @@ candidate_urls = [
         "runs/<int:pk>/<path:slug>/<int:number>/listing/<slug:unit>/<slug:kind>/make/",
         actions.candidate_disassemble,
         name="candidate-disassemble",
+    ),
+    path(
+        "runs/<int:pk>/<path:slug>/<int:number>/export/<slug:target>/",
+        exports.candidate_export,
+        name="candidate-export",
+    ),
+    path("runs/<int:pk>/<path:slug>/<int:number>/profile/", profiles.profile_panel, name="candidate-profile"),
+    path(
+        "runs/<int:pk>/<path:slug>/<int:number>/profile/make/",
+        actions.candidate_profile,
+        name="candidate-profile-make",
+    ),
+    path(
+        "runs/<int:pk>/<path:slug>/<int:number>/profile/<int:row>.<slug:form>",
+        profiles.profile_file,
+        name="candidate-profile-file",
     ),
     path(
         "runs/<int:pk>/<path:slug>/<int:number>/sm_90a/",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from agent.steps import FinishReason
+from kernels.harness.correctness import IncorrectReason
 from kernels.harness.evaluation import Outcome
 from runs.models import Attempt, Run, Trajectory
 from runs.states import AttemptState, RunState, TrajectoryState
@@ -72,9 +73,11 @@ def of_trajectory(trajectory: Trajectory, under_way: str | None) -> Word:
     return _RUN[RunState(trajectory.state)]
 
 
-def of_outcome(outcome: str) -> Word:
-    """An outcome in words."""
+def of_outcome(outcome: str, reason: IncorrectReason | None = None) -> Word:
+    """An outcome in words; ``reason`` is why it is incorrect, where that is at hand."""
     kind = Outcome(outcome)
+    if reason is not None:
+        return Word(f"incorrect: {reason.words}", "fail")
     sign = {Outcome.PASSED: "pass", Outcome.NOT_MEASURED: "none"}.get(kind, "fail")
     return Word(OUTCOMES.get(kind, kind.value), sign)
 

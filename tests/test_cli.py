@@ -82,7 +82,7 @@ def test_translate_gives_a_program_that_checks(tmp_path: Path, capsys: pytest.Ca
 def test_sol_bounds_a_problem_on_a_card(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["sol", str(GEMM), "--device", "h100-sxm", "--json"]) == 0
     form = json.loads(capsys.readouterr().out)
-    assert form["floor_s"] <= form["steering_s"]
+    assert form["floor_s"] <= form["steering_bound_s"]
     assert form["bound_class"] in ("compute", "memory")
     assert form["unknown_ops"] == []
 

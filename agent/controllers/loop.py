@@ -12,6 +12,7 @@ from agent.budget import Budget
 from agent.errors import StepStillOpen
 from agent.history import EXHAUSTED, State
 from agent.steps import Ask, Candidate, Evaluate, Finish, FinishReason, History, Step, TrajectorySettings
+from kernels.languages import Language
 
 FAILURES = 3
 """So many answers in a row without a new candidate, and the proposer is given up."""
@@ -36,13 +37,19 @@ def next_step(settings: TrajectorySettings, history: History, choose: Choose) ->
         return Evaluate(1, translated(state))
     if state.pending:
         return Evaluate(state.next_number, state.pending[0])
-    return _given_up(state) or choose(state)
+    return _unchangeable(state) or _given_up(state) or choose(state)
 
 
 def translated(state: State) -> Candidate:
     """The translated program, which every trajectory tries first; the one a person gave, where one did."""
     if state.started.seed_given:
-        return Candidate(text=state.started.seed_program, parent=None, change="program as given", hypothesis="")
+        return Candidate(
+            text=state.started.seed_program,
+            parent=None,
+            change="program as given",
+            hypothesis="",
+            language=state.started.seed_language,
+        )
     return Candidate(
         text=state.started.seed_program,
         parent=None,
@@ -63,6 +70,15 @@ def exhausted(state: State) -> frozenset[int]:
 def space_exhausted(state: State) -> Finish:
     """The finish for a proposer that has nothing new left."""
     return Finish(FinishReason.SPACE_EXHAUSTED, f"{EXHAUSTED} after {len(state.attempts)} attempts")
+
+
+def _unchangeable(state: State) -> Finish | None:
+    """The finish after a program that no proposer can read."""
+    language = state.started.seed_language
+    if language is Language.MU:
+        return None
+    words = f"a program in {language.label} is measured as it was given: proposers change {Language.MU.label} alone"
+    return Finish(FinishReason.SPACE_EXHAUSTED, words)
 
 
 def _given_up(state: State) -> Finish | None:

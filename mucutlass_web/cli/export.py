@@ -6,20 +6,26 @@ import json
 from argparse import Namespace
 from pathlib import Path
 
-from kernels.codegen import emit
+from kernels.candidates import emission_of
+from kernels.dsl import parse
 from kernels.export import export
+from kernels.languages import Language, check_target, language_of
 from kernels.toolchain import build
 from kernels.toolchain.report import BuildOutcome
 from mucutlass_web.cli.commands import cache, print_report
-from mucutlass_web.cli.errors import FileNotWritable
-from mucutlass_web.cli.inputs import checked_program, inspect_problem, read_source
+from mucutlass_web.cli.errors import ExportedAlready, FileNotWritable
+from mucutlass_web.cli.inputs import inspect_problem, read_source
 
 
 def export_command(options: Namespace) -> int:
     """Write the file; with ``--with-binaries`` build first, and write nothing where that fails."""
-    source, problem = read_source(options.file), read_source(options.problem)
-    checked = checked_program(source, options.problem, options.size, options.arch, options.policy)
-    emission, binaries = emit(checked), None
+    source, problem, language = read_source(options.file), read_source(options.problem), language_of(options.file)
+    if language is Language.PY:
+        raise ExportedAlready(path=options.file)
+    check_target(language, options.arch)
+    inspection = inspect_problem(options.problem, options.size, options.arch)
+    emission = emission_of(source.text, language, inspection.signature, options.arch, options.policy)
+    binaries = None
     if options.with_binaries:
         store = cache()
         report = build(emission, cache=store)
@@ -27,9 +33,8 @@ def export_command(options: Namespace) -> int:
             print_report(report)
             return 1
         binaries = {unit.symbol: store.path(unit.artifact).read_bytes() for unit in report.units if unit.artifact}
-    inspection = inspect_problem(options.problem, options.size, options.arch)
-    text = export(emission, (checked.name, options.problem.stem), problem.text, inspection, binaries)
-    _write(options.output, text)
+    name = parse(source.text).name if language is Language.MU else options.file.stem
+    _write(options.output, export(emission, (name, options.problem.stem), problem.text, inspection, binaries))
     if options.json:
         print(json.dumps({"file": str(options.output), "target": emission.target.value, "size": inspection.size}))
     else:

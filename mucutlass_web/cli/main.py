@@ -14,10 +14,8 @@ from pathlib import Path
 from kernels.dsl import ProgramErrors
 from kernels.errors import UserError
 from kernels.targets import Policy, Target
-from mucutlass_web.cli import commands
+from mucutlass_web.cli import commands, evaluate, profile, sol
 from mucutlass_web.cli.export import export_command
-
-_CARDS = [target for target in Target if target.is_cuda]
 
 
 def build_parser() -> ArgumentParser:
@@ -42,8 +40,10 @@ def build_parser() -> ArgumentParser:
         verb.add_argument("--problem", type=Path, help="the problem that binds the sizes")
     _add_machine_code(verb)
 
-    verb = add("evaluate", "Build, validate and time a program on this machine.", commands.evaluate_command)
-    _add_evaluate(verb)
+    verb = add("evaluate", "Build, check and time candidates on this machine.", evaluate.evaluate_command)
+    evaluate.add_arguments(verb)
+
+    profile.add_arguments(add("profile", "Profile one call of a candidate on a card.", profile.profile_command))
 
     verb = add("export", "Write a program as one Python file in KernelBench's form.", export_command)
     _add_export(verb)
@@ -52,21 +52,12 @@ def build_parser() -> ArgumentParser:
     verb.add_argument("path", type=Path)
     _add_target(verb)
 
-    verb = add("sol", "The speed of light of a problem, or of each in a folder.", commands.sol_command)
-    verb.add_argument("path", type=Path)
-    verb.add_argument("--device", default="host", help="host, or a card such as h100")
+    verb = add("sol", "The speed of light of problems, or of each in a folder.", sol.sol_command)
+    sol.add_arguments(verb)
     _add_policy(verb)
-    add("peaks", "Measure this machine's peaks.", commands.peaks_command)
+    sol.add_peaks_arguments(add("peaks", "Measure this machine's peaks, or its card's.", sol.peaks_command))
     add("reference", "Print the language reference that goes into a prompt.", commands.reference_command)
     return parser
-
-
-def _add_evaluate(verb: ArgumentParser) -> None:
-    verb.add_argument("file", type=Path)
-    verb.add_argument("--problem", type=Path, required=True)
-    _add_device(verb)
-    verb.add_argument("--tolerance", default="kernelbench")
-    _add_policy(verb)
 
 
 def _add_export(verb: ArgumentParser) -> None:
@@ -85,11 +76,6 @@ def _add_policy(verb: ArgumentParser) -> None:
 def _add_machine_code(verb: ArgumentParser) -> None:
     for name in ("ptx", "sass"):
         verb.add_argument(f"--{name}", type=Path, metavar="OUT", help=f"write the {name.upper()} of a card's units")
-
-
-def _add_device(verb: ArgumentParser) -> None:
-    verb.add_argument("--device", choices=["host", "cuda"], default="host")
-    verb.add_argument("--arch", type=Target, choices=_CARDS, default=Target.SM90A, help="with --device cuda")
 
 
 def _add_target(verb: ArgumentParser) -> None:

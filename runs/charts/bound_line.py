@@ -1,4 +1,4 @@
-"""The bound line: floor, SOL, this kernel and eager on one logarithmic axis in milliseconds. Coordinates only.
+"""The bound line: floor, SOL, this kernel and baselines on one logarithmic axis in milliseconds. Coordinates only.
 
 Labels do not overlap: one that has no room beside its mark moves to the next row up.
 """
@@ -6,6 +6,7 @@ Labels do not overlap: one that has no room beside its mark moves to the next ro
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 from runs import figures
@@ -30,11 +31,14 @@ def bound_line(
     eager_s: float | None,
     epsilon: float,
     width: int = 748,
+    others: Mapping[str, float] | None = None,
 ) -> dict[str, Any] | None:
-    """All that is known of one kernel's time. None where fewer than two of the four times are known."""
-    known = {"floor": floor_s, "SOL": sol_s, "this kernel": time_s, "eager": eager_s}
-    times = {name: value * 1e3 for name, value in known.items() if value}
-    if len(times) < 2:
+    """All that is known of one kernel's time; ``others`` are further baselines by name, in seconds.
+
+    None where fewer than two of the four times are known.
+    """
+    times = _known(floor_s, sol_s, time_s, eager_s, others or {})
+    if not times:
         return None
     low, high = min(times.values()) / 1.35, max(times.values()) * 1.35
     low, high = min(low, high / 4), high
@@ -50,6 +54,7 @@ def bound_line(
         "start": EDGE,
         "marks": _labels(times, marks, width),
     }
+    found["others"] = [found["marks"].pop(name) for name in others or {}]
     found["label"] = "Time on a log axis: " + ", ".join(
         f"{name} {figures.significant(value)}{figures.THIN}ms" for name, value in times.items()
     )
@@ -59,6 +64,21 @@ def bound_line(
             found["gap"] = tuple(sorted((marks["SOL"], marks["this kernel"])))
     found["ticks"] = _spread([(x(tick), f"{tick:g}") for tick in _ticks(low, high)], width)
     return found
+
+
+def _known(
+    floor_s: float | None,
+    sol_s: float | None,
+    time_s: float | None,
+    eager_s: float | None,
+    others: Mapping[str, float],
+) -> dict[str, float]:
+    """Times by name in milliseconds; none of them where fewer than two of the four are known."""
+    four = {"floor": floor_s, "SOL": sol_s, "this kernel": time_s, "eager": eager_s}
+    known = {name: value for name, value in four.items() if value}
+    if len(known) < 2:
+        return {}
+    return {name: value * 1e3 for name, value in {**known, **others}.items()}
 
 
 def _spread(ticks: list[tuple[float, str]], width: int) -> list[dict[str, Any]]:
@@ -96,9 +116,14 @@ def _labels(times: dict[str, float], marks: dict[str, float], width: int) -> dic
     """Each mark with its label's place. Bounds first, then eager, then the kernel where nothing is in its way."""
     placed: dict[str, dict[str, Any]] = {}
     rows: dict[int, list[tuple[float, float]]] = {y: [] for y in _ROWS}
-    for name, sides in _SIDES.items():
+    others = {name: _SIDES["eager"] for name in marks if name not in _SIDES and name != "this kernel"}
+    for name, sides in {**_SIDES, **others}.items():
         if name in marks:
             placed[name] = _over(name, times, marks[name], sides, rows, width)
+    for name in others:
+        if placed[name]["crowded"]:
+            # The table of times names it; a label over another one would name nothing.
+            placed[name]["text"] = ""
     if "this kernel" in marks:
         placed["this_kernel"] = _kernel(times, marks, rows, width)
     return placed
@@ -118,8 +143,8 @@ def _over(
             span = _span(x, _room(text), side)
             if _free(span, taken, width):
                 taken.append(span)
-                return {"x": x, "at": x, "text": text, "anchor": side, "y": y}
-    return {"x": x, "at": x, "text": text, "anchor": sides[0], "y": _ROWS[-1]}
+                return {"x": x, "at": x, "text": text, "anchor": side, "y": y, "crowded": False}
+    return {"x": x, "at": x, "text": text, "anchor": sides[0], "y": _ROWS[-1], "crowded": True}
 
 
 def _kernel(

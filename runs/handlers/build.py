@@ -1,4 +1,7 @@
-"""Check a candidate, generate its C++ and compile it. An invalid program ends here, before any compiler runs."""
+"""Check a candidate, generate its C++ and compile it. An invalid program ends here, before any compiler runs.
+
+A Python candidate has nothing to compile: its text is looked at, and the evaluation does the rest in its sandbox.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +10,14 @@ from dataclasses import dataclass
 from django.conf import settings
 
 from agent.steps import Measured
-from kernels.codegen import emit
+from kernels.candidates import PythonSyntax, prepare
 from kernels.codegen.emission import Emission
-from kernels.dsl import ProgramErrors, check, parse
+from kernels.dsl import ProgramErrors
 from kernels.errors import UserError
-from kernels.harness.evaluation import Outcome
+from kernels.harness.evaluation import ModuleCandidate, Outcome
+from kernels.languages import Language, check_target
 from kernels.locks import machine_lock
-from kernels.models import Build, ProblemSize
+from kernels.models import Build, Kernel, ProblemSize
 from kernels.problems.inspection import Inspection
 from kernels.records import from_json, to_json
 from kernels.targets import Policy, Target
@@ -27,7 +31,7 @@ from runs.models import Attempt, Job, Trajectory
 from runs.states import AttemptState, JobKind
 
 _OUTCOMES = {
-    BuildOutcome.FAILED: (Outcome.BUILD_ERROR, "the compiler refused the generated code"),
+    BuildOutcome.FAILED: (Outcome.BUILD_ERROR, "the compiler refused the code"),
     BuildOutcome.TIMEOUT: (Outcome.BUILD_TIMEOUT, "the compiler took longer than {limit} s"),
     BuildOutcome.NO_COMPILER: (Outcome.BUILD_ERROR, "no compiler for this target on the build worker"),
     BuildOutcome.DISK_FULL: (Outcome.BUILD_ERROR, "disk full in the build cache; free some space and retry"),
@@ -42,14 +46,20 @@ class Compiled:
     report: BuildReport
 
 
-def compile_program(text: str, trajectory: Trajectory, target: Target, lease: Lease) -> Compiled:
-    """Parse, check, emit and build ``text`` for the trajectory's problem; ProgramErrors where it is refused."""
+def compile_kernel(kernel: Kernel, trajectory: Trajectory, target: Target, lease: Lease) -> Compiled | None:
+    """Check and build a kernel for the trajectory's problem; None for Python, which needs no build.
+
+    ProgramErrors or another UserError where it is refused.
+    """
     record = ProblemSize.objects.values_list("record", flat=True).get(
         problem_id=trajectory.problem_id, size=trajectory.size
     )
     signature = from_json(record, Inspection).signature  # type: ignore[arg-type]
-    checked = check(parse(text), signature, target, Policy(trajectory.run.policy))
-    emission = emit(checked)
+    policy, language = Policy(trajectory.run.policy), Language(kernel.language)
+    check_target(language, target)
+    emission = prepare(kernel.source, language, signature, target, policy)
+    if isinstance(emission, ModuleCandidate):
+        return None
     with machine_lock(exclusive=False, cancelled=lease.stop):
         report = build(
             emission,
@@ -82,15 +92,17 @@ def handle_build(job: Job, lease: Lease) -> None:
     Attempt.objects.filter(pk=attempt.pk, state=AttemptState.QUEUED).update(state=AttemptState.BUILDING)
     trajectory, target = attempt.trajectory, Target(attempt.trajectory.run.target)
     try:
-        compiled = compile_program(attempt.kernel.source, trajectory, target, lease)
+        compiled = compile_kernel(attempt.kernel, trajectory, target, lease)
     except (ProgramErrors, UserError) as error:
         lease.check()
         with jobs.settling(job):
-            engine.record_measured(attempt, _ended(attempt, Outcome.REFUSED, str(error)))
+            words = error.placed() if isinstance(error, PythonSyntax) else str(error)
+            engine.record_measured(attempt, _ended(attempt, Outcome.REFUSED, words))
         return
     with jobs.settling(job):
-        attempt.build = store_build(attempt, trajectory, target, compiled)
-        outcome = compiled.report.outcome
+        if compiled is not None:
+            attempt.build = store_build(attempt, trajectory, target, compiled)
+        outcome = compiled.report.outcome if compiled is not None else BuildOutcome.BUILT
         if outcome is BuildOutcome.BUILT:
             attempt.state = AttemptState.BUILT
             attempt.save(update_fields=["build", "state"])

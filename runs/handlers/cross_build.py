@@ -7,7 +7,7 @@ from kernels.errors import UserError
 from kernels.targets import Target
 from kernels.toolchain import available
 from runs import jobs
-from runs.handlers.build import compile_program, store_build
+from runs.handlers.build import compile_kernel, store_build
 from runs.handlers.subjects import attempt_of
 from runs.jobs import Lease
 from runs.models import Job
@@ -20,10 +20,13 @@ def handle_cross_build(job: Job, lease: Lease) -> None:
         _settle(job, "no nvcc on this machine")
         return
     try:
-        compiled = compile_program(attempt.kernel.source, attempt.trajectory, Target.SM90A, lease)
+        compiled = compile_kernel(attempt.kernel, attempt.trajectory, Target.SM90A, lease)
     except (ProgramErrors, UserError) as error:
         lease.check()
         _settle(job, str(error))
+        return
+    if compiled is None:
+        _settle(job, "there is nothing to compile of this language")
         return
     with jobs.settling(job):
         attempt.cross_build = store_build(attempt, attempt.trajectory, Target.SM90A, compiled)

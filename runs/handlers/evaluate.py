@@ -5,10 +5,19 @@ from __future__ import annotations
 from django.conf import settings
 
 from agent.steps import Measured
+from kernels.candidates import built
 from kernels.codegen.emission import Emission
 from kernels.harness import evaluate
-from kernels.harness.evaluation import EAGER, Evaluation, EvaluationRequest, Outcome
+from kernels.harness.evaluation import (
+    EAGER,
+    Candidate,
+    Evaluation,
+    EvaluationRequest,
+    ModuleCandidate,
+    Outcome,
+)
 from kernels.harness.problem_tolerance import tolerance_for
+from kernels.languages import Language
 from kernels.models import Build, ProblemSize
 from kernels.models import Evaluation as EvaluationRow
 from kernels.problems.inspection import Inspection
@@ -29,21 +38,21 @@ def handle_evaluate(job: Job, lease: Lease) -> None:
     """Evaluate the job's attempt. A shared object that left the cache is built again first."""
     attempt = attempt_of(job)
     Attempt.objects.filter(pk=attempt.pk, state=AttemptState.BUILT).update(state=AttemptState.EVALUATING)
-    artifacts = _artifacts(attempt.build)
+    artifacts = {} if attempt.kernel.language == Language.PY else artifacts_of(attempt.build)
     if artifacts is None:
         with jobs.settling(job):
             Attempt.objects.filter(pk=attempt.pk).update(state=AttemptState.QUEUED)
             jobs.enqueue(JobKind.BUILD, CPU, attempt=attempt)
         return
     with problem_file(attempt.trajectory.problem) as path:
-        evaluation = evaluate(_request(attempt, str(path), artifacts), cancelled=lease.stop)
+        evaluation = evaluate(request_of(attempt, str(path), artifacts), cancelled=lease.stop)
     lease.check()
     with jobs.settling(job):
         attempt.evaluation = _store(attempt, evaluation)
         engine.record_measured(attempt, _measured(attempt.number, evaluation))
 
 
-def _artifacts(build: Build | None) -> dict[str, str] | None:
+def artifacts_of(build: Build | None) -> dict[str, str] | None:
     """Where each unit's shared object lies; None where one is gone."""
     if build is None:
         return None
@@ -56,9 +65,9 @@ def _artifacts(build: Build | None) -> dict[str, str] | None:
     return found
 
 
-def _request(attempt: Attempt, path: str, artifacts: dict[str, str]) -> EvaluationRequest:
-    trajectory, build = attempt.trajectory, attempt.build
-    assert build is not None  # handle_evaluate went on only with a build
+def request_of(attempt: Attempt, path: str, artifacts: dict[str, str]) -> EvaluationRequest:
+    """What is asked of the harness for a built attempt; ``path`` is the problem's file, ``artifacts`` by symbol."""
+    trajectory = attempt.trajectory
     record = ProblemSize.objects.values_list("record", flat=True).get(
         problem_id=trajectory.problem_id, size=trajectory.size
     )
@@ -68,11 +77,20 @@ def _request(attempt: Attempt, path: str, artifacts: dict[str, str]) -> Evaluati
         problem_path=path,
         size=trajectory.size,
         signature=inspection.signature,
-        plan=from_json(build.emission, Emission).plan,
-        artifacts=artifacts,
+        candidate=_candidate(attempt, artifacts),
         device="cuda" if target.is_cuda else "host",
         tolerance=tolerance_for(trajectory.run.tolerance, inspection, Policy(trajectory.run.policy), target),
+        baselines=trajectory.run.baseline_kinds,
+        policy=Policy(trajectory.run.policy),
+        energy=True,
     )
+
+
+def _candidate(attempt: Attempt, artifacts: dict[str, str]) -> Candidate:
+    if attempt.kernel.language == Language.PY:
+        return ModuleCandidate(attempt.kernel.source)
+    assert attempt.build is not None  # whoever has its artifacts has its build
+    return built(from_json(attempt.build.emission, Emission), artifacts)
 
 
 def _store(attempt: Attempt, evaluation: Evaluation) -> EvaluationRow:

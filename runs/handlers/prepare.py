@@ -6,6 +6,7 @@ import os
 
 from agent.steps import Started
 from kernels.errors import UserError
+from kernels.languages import Language
 from kernels.problems.inspection import Inspection
 from kernels.records import from_json, to_json
 from kernels.targets import Policy, Target
@@ -92,5 +93,6 @@ def prepare(trajectory: Trajectory, device: Device, lease: Lease) -> tuple[Start
         cores=os.cpu_count() or 1,
         l2_bytes=_l2_bytes(record),
         seed_given=bool(given),
+        seed_language=Language(trajectory.seed_language),
     )
     return started, bounds

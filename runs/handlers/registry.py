@@ -13,6 +13,7 @@ from runs.handlers.evaluate import handle_evaluate
 from runs.handlers.inspect import handle_inspect
 from runs.handlers.peaks import handle_peaks
 from runs.handlers.prepare import handle_prepare
+from runs.handlers.profile import handle_profile
 from runs.jobs import Lease
 from runs.models import Job
 from runs.states import JobKind
@@ -29,6 +30,7 @@ _HANDLERS: dict[str, Handler] = {
     JobKind.EVALUATE: handle_evaluate,
     JobKind.CROSS_BUILD: handle_cross_build,
     JobKind.DISASSEMBLE: handle_disassemble,
+    JobKind.PROFILE: handle_profile,
 }
 
 

@@ -8,6 +8,7 @@ from django.shortcuts import redirect
 from django.urls import reverse
 from django.views.decorators.http import require_POST
 
+from kernels.profiling.record import FIXED, FULL
 from runs import control
 from runs.access import SignedInRequest, get_attempt_for, get_run_to_change
 from runs.listings import listing_kind, unit_of
@@ -42,3 +43,12 @@ def candidate_disassemble(
         raise Http404("This attempt has no such unit that was built for a card.")
     control.disassemble(attempt, unit, listing)
     return redirect(f"{reverse('candidate', args=[pk, slug, number])}?unit={unit}&view={kind}#code")
+
+
+@require_POST
+def candidate_profile(request: SignedInRequest, pk: int, slug: str, number: int) -> HttpResponse:
+    """Profile a candidate on a worker with a card for its target."""
+    get_run_to_change(request.user, pk)
+    attempt = get_attempt_for(request.user, pk, slug, number)
+    control.profile(attempt, FULL if request.POST.get("set") == FULL else FIXED)
+    return redirect(reverse("candidate", args=[pk, slug, number]) + "#profile")

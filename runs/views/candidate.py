@@ -52,7 +52,8 @@ def candidate_listing(
 def _context(request: SignedInRequest, pk: int, slug: str, number: int) -> dict[str, Any]:
     attempt = get_attempt_for(request.user, pk, slug, number)
     asked = request.GET
-    page = CandidatePage(attempt, asked.get("unit", ""), "whole" in asked, asked.get("view", ""))
+    unit, view, launch = (asked.get(name, "") for name in ("unit", "view", "launch"))
+    page = CandidatePage(attempt, unit, "whole" in asked, view, launch)
     return {"page": page, "attempt": attempt, "run": page.run, "may_change": may_change(request.user, page.run)}
 
 

@@ -44,6 +44,7 @@ def _context(form: LaunchForm, shown: LaunchForm, rows: list[ProblemRow]) -> dic
         "controllers": forms.CONTROLLERS,
         "proposers": forms.PROPOSERS,
         "tolerances": forms.TOLERANCES,
+        "baselines": forms.BASELINES,
     }
 
 

@@ -8,6 +8,7 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_POST
 
+from kernels.languages import Language
 from kernels.models import Kernel, Problem, ProblemSize
 from kernels.targets import Policy, Target
 from runs import forms
@@ -18,16 +19,19 @@ from runs.playground import PlaygroundForm, Setting
 from runs.views.problems import policy_of
 
 
-def _context(source: str, setting: Setting, wanted: str = "") -> dict[str, Any]:
-    looked = bench.look(source, setting, wanted)
+def _context(source: str, setting: Setting, language: Language, wanted: str = "") -> dict[str, Any]:
+    looked = bench.look(source, setting, language, wanted)
     why_not = setting.why_not
     if looked.errors:
         count = len(looked.errors)
-        why_not = f"the program has {count} error{'' if count == 1 else 's'}"
+        what = "program" if language is Language.MU else "source"
+        why_not = f"the {what} has {count} error{'' if count == 1 else 's'}"
     queue = device_queue(setting.target)
     return {
         "setting": setting,
         "source": source,
+        "language": language,
+        "limit": bench.limit_words(language),
         "looked": looked,
         "why_not": why_not,
         "queue": queue_states((queue,))[queue],
@@ -39,6 +43,7 @@ def _page(request: SignedInRequest, context: dict[str, Any], status: int = 200) 
         "problems": Problem.objects.values_list("slug", "name"),
         "targets": forms.TARGETS,
         "policies": forms.POLICIES,
+        "languages": forms.LANGUAGES,
         "limit": bench.limit_words(),
     }
     return render(request, "playground/playground.html", {**shared, **context}, status=status)
@@ -63,7 +68,13 @@ def _kernel_of(request: SignedInRequest) -> Kernel | None:
         return None
     if not (key.isascii() and key.isdigit() and len(key) < 19):
         raise Http404("This is no kernel's number.")
-    return get_object_or_404(Kernel, pk=int(key), language="mu")
+    return get_object_or_404(Kernel, pk=int(key))
+
+
+def _language_of(request: SignedInRequest) -> Language:
+    """The language in the address; μCUTLASS where it names none."""
+    asked = request.GET.get("language", "")
+    return Language(asked) if asked in list(Language) else Language.MU
 
 
 @require_http_methods(["GET", "POST"])
@@ -75,8 +86,9 @@ def playground(request: SignedInRequest) -> HttpResponse:
     if setting is None:
         return render(request, "playground/empty.html")
     kernel = _kernel_of(request)
-    source, without = (kernel.source, "") if kernel is not None else setting.translated()
-    return _page(request, {**_context(source, setting), "kernel": kernel, "without": without})
+    language = Language(kernel.language) if kernel is not None else _language_of(request)
+    source, without = (kernel.source, "") if kernel is not None else setting.template(language)
+    return _page(request, {**_context(source, setting, language), "kernel": kernel, "without": without})
 
 
 def _answered(request: SignedInRequest) -> HttpResponse:
@@ -84,13 +96,16 @@ def _answered(request: SignedInRequest) -> HttpResponse:
     if not form.is_valid():
         return _page(request, _unreadable(form, request), status=422)
     data = form.cleaned_data
-    setting = Setting.of(data["problem"], Target(data["target"]), Policy(data["policy"]))
-    context = _context(data["source"], setting, request.POST.get("unit", ""))
+    setting, language = bench.setting_of(data), Language(data["language"])
+    if "fresh" in request.POST:
+        source, without = setting.template(language)
+        return _page(request, {**_context(source, setting, language), "without": without})
+    context = _context(data["source"], setting, language, request.POST.get("unit", ""))
     if "evaluate" not in request.POST:
         return _page(request, context)
     if context["why_not"]:
         return _page(request, {**context, "refused": True}, status=422)
-    run = bench.evaluate(request.user, data["source"], setting)
+    run = bench.evaluate(request.user, data["source"], setting, language)
     return redirect("run", run.pk)
 
 
@@ -107,6 +122,6 @@ def playground_check(request: SignedInRequest) -> HttpResponse:
     if not form.is_valid():
         return render(request, "playground/result.html", {**_unreadable(form, request), "live": True})
     data = form.cleaned_data
-    setting = Setting.of(data["problem"], Target(data["target"]), Policy(data["policy"]))
-    context = _context(data["source"], setting, request.POST.get("unit", ""))
+    language = Language(data["language"])
+    context = _context(data["source"], bench.setting_of(data), language, request.POST.get("unit", ""))
     return render(request, "playground/result.html", {**context, "live": True})

@@ -63,6 +63,10 @@
     }
     if (e.key !== "Shift") leaving = e.key === "Escape";
   });
+  // Another language wants another text: a new one where nothing was typed yet, else the one there stays.
+  document.getElementById("language")?.addEventListener("change", () => {
+    if (source.value === source.defaultValue) document.getElementById("fresh")?.click();
+  });
   document.addEventListener("selectionchange", () => document.activeElement === source && follow());
   result.addEventListener("click", (e) => {
     const place = e.target.closest("[data-goto]");

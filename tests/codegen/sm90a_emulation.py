@@ -40,7 +40,13 @@ struct dim3 { unsigned x, y, z; dim3(unsigned x = 1, unsigned y = 1, unsigned z 
 using cudaStream_t = void*;
 enum { cudaLaunchAttributeProgrammaticStreamSerialization = 1 };
 struct cudaLaunchAttribute { int id; struct { int programmaticStreamSerializationAllowed; } val; };
-struct cudaLaunchConfig_t { dim3 gridDim; unsigned blockDim; cudaStream_t stream; cudaLaunchAttribute* attrs; int numAttrs; };
+struct cudaLaunchConfig_t {
+  dim3 gridDim;
+  unsigned blockDim;
+  cudaStream_t stream;
+  cudaLaunchAttribute* attrs;
+  int numAttrs;
+};
 inline void cudaGridDependencySynchronize() {}
 constexpr int cudaSuccess = 0;
 inline int cudaGetLastError() { return 0; }

@@ -12,6 +12,7 @@ from django.contrib.auth.models import User
 from agent.steps import Started
 from kernels.codegen.emission import Emission, Plan
 from kernels.dtypes import DType
+from kernels.harness.correctness import IncorrectReason
 from kernels.harness.evaluation import EAGER, Check, Evaluation, EvaluationRequest, Outcome, Timing
 from kernels.models import Problem
 from kernels.problems.inspection import Graph, Inspection, Signature, TensorSpec
@@ -130,7 +131,8 @@ def passed(time_s: float, eager_s: float = 1e-4) -> Evaluation:
 
 def failed(outcome: Outcome, detail: str) -> Evaluation:
     checks = (Check("relative error", 1.0, 1e-4, False),) if outcome is Outcome.INCORRECT else ()
-    return Evaluation(outcome, detail, checks, None, (), None, (), None, None, 0.1)
+    reason = IncorrectReason.VALUES if checks else None
+    return Evaluation(outcome, detail, checks, None, (), None, (), None, None, 0.1, reason=reason)
 
 
 class Script:
@@ -142,7 +144,7 @@ class Script:
         self.builds = 0
         self.evaluations = 0
 
-    def compile_program(self, *arguments: Any) -> Compiled:
+    def compile_kernel(self, *arguments: Any) -> Compiled:
         self.builds += 1
         if self.build is not None:
             return self.build(*arguments)
@@ -179,8 +181,8 @@ def install(script: Script, monkeypatch: pytest.MonkeyPatch, state: Path, settin
     monkeypatch.setattr(
         "runs.handlers.prepare.prepare", lambda trajectory, d, lease: (started(trajectory.run), BOUNDS)
     )
-    monkeypatch.setattr("runs.handlers.build.compile_program", script.compile_program)
-    monkeypatch.setattr("runs.handlers.cross_build.compile_program", script.compile_program)
+    monkeypatch.setattr("runs.handlers.build.compile_kernel", script.compile_kernel)
+    monkeypatch.setattr("runs.handlers.cross_build.compile_kernel", script.compile_kernel)
     monkeypatch.setattr("runs.handlers.evaluate.evaluate", script.evaluate)
     monkeypatch.setattr("runs.handlers.evaluate.tolerance_for", lambda *_: None)
     monkeypatch.setattr("runs.jobs.send", lambda job_id, queue: True)

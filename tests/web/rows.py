@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import random
+from dataclasses import replace
 from datetime import timedelta
 
 from django.contrib.auth.models import User
@@ -15,6 +16,7 @@ from django.utils import timezone
 from agent.steps import Started
 from kernels.codegen.emission import Emission, LineLink, Plan, Unit
 from kernels.dtypes import DType
+from kernels.harness.correctness import Errors, IncorrectReason, RoundErrors, Tile
 from kernels.harness.evaluation import (
     EAGER,
     Check,
@@ -114,7 +116,7 @@ FAILURES = (
         "4:19: tile-size: .tile(96, 4096, 512) needs 6.4 MiB of cache, 2 MiB exist; a smaller K or N tile\n"
         "5:10: unknown-link: there is no link 'bais'; links are bias, relu, gelu, add, mul",
     ),
-    (Outcome.BUILD_ERROR, "the compiler refused the generated code"),
+    (Outcome.BUILD_ERROR, "the compiler refused the code"),
     (Outcome.CRASH, "the child process died of signal 11 in stage y"),
     (Outcome.TIMEOUT, "no answer within 60 s"),
 )
@@ -274,6 +276,18 @@ def timing(subject: str, median_s: float, count: int = 30, seed: int = 0) -> Tim
     )  # fmt: skip
 
 
+def rounds(wrong: bool) -> tuple[RoundErrors, ...]:
+    """A plain round, one with a skipped tile where the attempt is wrong, and one that was not done."""
+    tile = Tile(0, (512, 512), (), (64, 128), (128, 192), 3e-7)
+    right = Errors(2.1e-6, 4e-6, 1.1e-6, 1.3e-5, 1.0, 1.0, 1.0, 0, 0, tile)
+    skipped = replace(right, relative=0.31, matched=0.984, tile=replace(tile, error=1.0))
+    return (
+        RoundErrors("round 1", "fresh values", right, right),
+        RoundErrors("round 2", "fresh values, new storage", skipped if wrong else right, right),
+        RoundErrors("strided inputs", "", None, None, "does not apply: a launch is handed dense inputs by its ABI"),
+    )
+
+
 def evaluation(outcome: Outcome, detail: str, time_s: float | None, eager_s: float) -> Evaluation:
     """The record of one evaluation."""
     wrong = outcome is Outcome.INCORRECT
@@ -282,6 +296,9 @@ def evaluation(outcome: Outcome, detail: str, time_s: float | None, eager_s: flo
               "tile [64, 128] of round 2" if wrong else ""),
         Check("elements matched", 1.0, 1.0, True),
         Check("repeat runs identical", 3.0, 3.0, True, "bit by bit"),
+        Check("worst tile", 1.0 if wrong else 3e-7, None, True, "rows 64–127, columns 128–191 of output 0"),
+        Check("strided inputs", None, None, False, "does not apply: a launch is handed dense inputs by its ABI",
+              done=False),
     ) if outcome in (Outcome.PASSED, Outcome.INCORRECT) else ()  # fmt: skip
     stages = (StageShare("y", (time_s or 1) * 0.93, False), StageShare("softmax", (time_s or 1) * 0.04, True))
     return Evaluation(
@@ -289,6 +306,7 @@ def evaluation(outcome: Outcome, detail: str, time_s: float | None, eager_s: flo
         (timing(EAGER, eager_s, seed=1),) if time_s else (), None, stages if time_s else (),
         Machine("cpu", MACHINE, {"cores": "2", "torch": "2.13.0"}),
         Isolation("unshare", False, 8 * 2**30, "no bubblewrap on this machine"), 6.2,
+        reason=IncorrectReason.VALUES if wrong else None, rounds=rounds(wrong) if checks else (),
     )  # fmt: skip
 
 

@@ -180,3 +180,28 @@ def test_the_page_takes_a_fixed_number_of_queries(
     gallery.problems(16)
     with django_assert_num_queries(11):  # type: ignore[operator]
         as_alice.get("/runs/new/")
+
+
+def test_torch_eager_is_always_timed_and_others_as_chosen(
+    as_alice: Client, three: list[Problem], sent: list[int]
+) -> None:
+    as_alice.post("/runs/new/", {**GOOD, "problems": [three[0].pk], "baselines": ["best", "tf32"]})
+    run = Run.objects.get()
+    assert run.baselines == "eager,best", "TF32 is none of a CPU's"
+    shown = html(as_alice.get(f"/runs/new/?clone={run.pk}"))
+    assert 'name="baselines" value="best" checked' in shown
+    assert 'name="baselines" value="compile" checked' not in shown
+
+
+def test_a_run_on_a_card_is_timed_beside_tf32_too(as_alice: Client, three: list[Problem], sent: list[int]) -> None:
+    page = html(as_alice.get("/runs/new/"))
+    assert 'name="baselines" value="tf32" checked' in page
+    form = {**GOOD, "target": "sm_90a", "problems": [three[0].pk], "baselines": ["tf32", "compile"]}
+    as_alice.post("/runs/new/", form)
+    assert Run.objects.get().baselines == "eager,tf32,compile"
+
+
+def test_an_unknown_baseline_is_refused_by_name(as_alice: Client, three: list[Problem]) -> None:
+    response = as_alice.post("/runs/new/", {**GOOD, "problems": [three[0].pk], "baselines": ["magic"]})
+    assert response.status_code == 422
+    assert "unknown; some of tf32, compile, best" in words(html(response))

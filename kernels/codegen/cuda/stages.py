@@ -47,7 +47,9 @@ def emit_stage(stage: Stage, source: Assign | None, target: Target, own: Mapping
     plain = stage.op in ("gemm", "bmm") and _plain(stage)
     if stage.reduction is not None and (plain or target is not Target.SM90A):
         # Its generator would write the product, and no reduction.
-        raise OperationWithoutCode(stage=stage.name, target=target, op=stage.reduction.text, legal="the stage reduce")
+        raise OperationWithoutCode(
+            stage=stage.name, target=target, op=stage.reduction.text, legal="the stage reduce"
+        )
     if plain:
         return emit_simt(stage, source)
     if stage.op == "conv" and stage.attributes["math"] == "f32":
