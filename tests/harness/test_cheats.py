@@ -25,6 +25,7 @@ def inspections() -> dict[Path, Inspection]:
     return {path: one for path, one in zip(paths, found, strict=True) if isinstance(one, Inspection)}
 
 
+@pytest.mark.alone
 @pytest.mark.slow
 @pytest.mark.parametrize("cheat", ON_HOST, ids=lambda cheat: cheat.name)
 def test_a_cheat_is_found_and_an_honest_one_passes(cheat: Cheat, inspections: dict[Path, Inspection]) -> None:
