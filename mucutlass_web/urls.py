@@ -12,5 +12,6 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("sign-in/", views.SignInView.as_view(), name="sign-in"),
     path("sign-out/", LogoutView.as_view(), name="sign-out"),
     path("enter/<str:secret>/", views.enter, name="enter"),
+    path("", include("sol.urls")),
     path("", include("runs.urls")),
 ]

@@ -68,11 +68,13 @@ def inspect_many(
     limits: ChildLimits = LIMITS,
     cancelled: Callable[[], bool] | None = None,
     seen: Callable[[int, Inspection | Exception], None] | None = None,
+    workers: int = 1,
 ) -> list[Inspection | Exception]:
     """Look at several problems with one import of torch; ``limits`` hold for each. One answer a path, in order.
 
     ``size`` is one size for all or one a path. An answer is an inspection or the error that ``inspect`` would raise.
-    ``seen`` is called with each place and answer as soon as it is there.
+    ``seen`` is called with each place and answer as soon as it is there, in order where one worker looks at them;
+    ``workers`` is how many problems are looked at at a time.
     """
     sizes = [size] * len(paths) if isinstance(size, str) else list(size)
     answers: dict[int, Inspection | Exception] = {}
@@ -90,9 +92,11 @@ def inspect_many(
         else:
             settle(place, refusal)
     while waiting:
-        batch = _Batch([paths[place] for place in waiting], [sizes[place] for place in waiting], limits)
-        done = batch.run(cancelled, partial(_settle_at, settle, tuple(waiting)))
-        waiting = waiting[done:]
+        batch = _Batch([paths[place] for place in waiting], [sizes[place] for place in waiting], limits, workers)
+        left = batch.run(cancelled, partial(_settle_at, settle, tuple(waiting)))
+        waiting = [waiting[item] for item in left]
+        # Something brought the whole child down: one at a time, it is known which problem did.
+        workers = 1
     return [answers[place] for place in range(len(paths))]
 
 
@@ -115,17 +119,18 @@ def _refusal(path: Path, size: str) -> Exception | None:
 class _Batch:
     """One child and its folder of answers."""
 
-    def __init__(self, paths: Sequence[Path], sizes: Sequence[str], limits: ChildLimits) -> None:
+    def __init__(self, paths: Sequence[Path], sizes: Sequence[str], limits: ChildLimits, workers: int) -> None:
         self.paths = paths
         self.limits = limits
+        self.workers = workers
         self.tasks = [
             Task(str(path.absolute()), size, limits.seconds, limits.memory_bytes, limits.address_space_bytes)
             for path, size in zip(paths, sizes, strict=True)
         ]
-        self.read = 0
+        self.open = list(range(len(self.tasks)))
 
-    def run(self, cancelled: Callable[[], bool] | None, settle: Settle) -> int:
-        """Settle at least one task; how many were settled. The child answers all unless it is itself brought down."""
+    def run(self, cancelled: Callable[[], bool] | None, settle: Settle) -> list[int]:
+        """Settle tasks; which are left. None are, unless the child is itself brought down."""
         with tempfile.TemporaryDirectory(prefix="inspect-") as name:
             folder = Path(name)
             (folder / "tasks.json").write_text(records.dumps(self.tasks), encoding="utf-8")
@@ -136,15 +141,15 @@ class _Batch:
 
             result = childprocess.run_python(
                 "kernels.problems.inspect_child",
-                [name],
+                [name, str(self.workers)],
                 environment=_NO_CARD,
                 limits=self._outer_limits(),
                 cancelled=look,
             )
             self._collect(folder, settle)
-        if self.read < len(self.tasks):
-            self._brought_down(result, settle)
-        return self.read
+            if self.open:
+                self._brought_down(result, folder, settle)
+        return self.open
 
     def _outer_limits(self) -> ChildLimits:
         """The forking process's own, above what each problem may take: the last resort."""
@@ -152,15 +157,18 @@ class _Batch:
         return replace(
             self.limits,
             seconds=_STARTING_S + sum(task.seconds + 1.0 for task in self.tasks),
-            memory_bytes=None if memory is None else memory + _OWN_BYTES,
+            memory_bytes=None if memory is None else self.workers * (memory + _OWN_BYTES),
             address_space_bytes=None,
         )
 
     def _collect(self, folder: Path, settle: Settle) -> None:
-        while self.read < len(self.tasks) and (folder / f"{self.read}.json").exists():
-            answer = records.loads((folder / f"{self.read}.json").read_bytes(), Answer)
-            settle(self.read, self._outcome(self.paths[self.read], answer))
-            self.read += 1
+        for item in list(self.open):
+            path = folder / f"{item}.json"
+            if path.exists():
+                self.open.remove(item)
+                settle(item, self._outcome(self.paths[item], records.loads(path.read_bytes(), Answer)))
+            elif self.workers == 1:
+                return
 
     def _outcome(self, path: Path, answer: Answer) -> Inspection | Exception:
         if answer.inspection is not None:
@@ -175,22 +183,25 @@ class _Batch:
             return ProblemUnsupported(path=path, reason=answer.detail)
         return ProblemCrashed(path=path, how=answer.detail)
 
-    def _brought_down(self, result: ChildResult, settle: Settle) -> None:
+    def _brought_down(self, result: ChildResult, folder: Path, settle: Settle) -> None:
         """The forking process itself ended: the task it was at has done it (all of them, where it was cancelled)."""
         if result.ending is Ending.CANCELLED:
-            while self.read < len(self.tasks):
-                settle(self.read, InspectionCancelled(path=self.paths[self.read]))
-                self.read += 1
+            while self.open:
+                item = self.open.pop(0)
+                settle(item, InspectionCancelled(path=self.paths[item]))
             return
-        path = self.paths[self.read]
-        error: ProblemRunError
+        begun = [item for item in self.open if (folder / f"{item}.begun").exists()]
+        if len(begun) > 1:
+            return  # which of them did it is not known
+        item = begun[0] if begun else self.open[0]
+        self.open.remove(item)
+        settle(item, self._blame(result, self.paths[item]))
+
+    def _blame(self, result: ChildResult, path: Path) -> ProblemRunError:
         if result.ending is Ending.TIMEOUT:
-            error = ProblemTimedOut(path=path, seconds=result.seconds)
-        elif result.ending is Ending.OUT_OF_MEMORY:
-            error = ProblemOutOfMemory(path=path, limit=self.limits.memory_bytes)
-        else:
-            kind = "signal" if result.ending is Ending.SIGNALLED else "exit status"
-            last = result.stderr.strip().splitlines()
-            error = ProblemCrashed(path=path, how=f"{kind} {result.code}{': ' + last[-1] if last else ''}")
-        settle(self.read, error)
-        self.read += 1
+            return ProblemTimedOut(path=path, seconds=result.seconds)
+        if result.ending is Ending.OUT_OF_MEMORY:
+            return ProblemOutOfMemory(path=path, limit=self.limits.memory_bytes)
+        kind = "signal" if result.ending is Ending.SIGNALLED else "exit status"
+        last = result.stderr.strip().splitlines()
+        return ProblemCrashed(path=path, how=f"{kind} {result.code}{': ' + last[-1] if last else ''}")

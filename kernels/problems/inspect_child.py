@@ -1,8 +1,9 @@
 """The child that looks at problems: imports torch once, then forks a process for each problem.
 
-``python -m kernels.problems.inspect_child FOLDER`` reads ``FOLDER/tasks.json`` (path, size, limits of each problem) and
-writes ``FOLDER/N.json`` for the N-th: an Answer. A problem's code only ever runs in a forked process of its own, so
-that one that crashes, hangs or alters torch takes nothing from the next; what it prints is no answer.
+``python -m kernels.problems.inspect_child FOLDER [WORKERS]`` reads ``FOLDER/tasks.json`` (path, size, limits of each
+problem) and writes ``FOLDER/N.json`` for the N-th: an Answer. A problem's code only ever runs in a forked process of
+its own, so that one that crashes, hangs or alters torch takes nothing from the next; what it prints is no answer.
+With several workers, each is a fork that takes the next problem nobody has begun and forks again for it.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import signal
 import sys
 import time
 import traceback
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,7 +30,9 @@ from kernels.problems.inspection import Inspection
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
-_POLL_S = 0.02
+_POLL_S = 0.005
+_MEMORY_LOOK_S = 0.1
+"""Looking at a family's memory reads every process of the machine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,35 +61,120 @@ class Answer:
     during: str = ""
 
 
-def main(folder: Path) -> int:
-    """Answer all tasks of a folder in order."""
+def main(folder: Path, workers: int = 1) -> int:
+    """Answer all tasks of a folder, as many at a time as there are workers."""
     import torch
 
-    from kernels.problems import trace  # noqa: F401 - every fork shares what is imported here
-
     torch.set_num_threads(1)
-    # What a problem leaves behind becomes this process's child, and is ended with it.
-    ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     _warm_up()
+    _remember_operations()
     tasks = records.loads((folder / "tasks.json").read_bytes(), list[Task])
     # Forks then share these pages instead of copying them at the first collection.
     gc.collect()
     gc.freeze()
-    for number, task in enumerate(tasks):
-        (folder / f"{number}.begun").touch()
-        answer = _one(task, folder / f"{number}.made")
-        _put(answer, folder / f"{number}.json")
+    if workers == 1:
+        _work(folder, tasks)
+    else:
+        _share(folder, tasks, workers)
     return 0
 
 
+def _work(folder: Path, tasks: list[Task]) -> None:
+    """Answer, in order, every task that nobody has begun."""
+    # What a problem leaves behind becomes this process's child, and is ended with it.
+    ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    for number, task in enumerate(tasks):
+        if _claim(folder, number):
+            _put(_one(task, folder / f"{number}.made"), folder / f"{number}.json")
+
+
+def _claim(folder: Path, number: int) -> bool:
+    """Write this process's number into the task's mark; False where another has begun it."""
+    with suppress(FileExistsError), (folder / f"{number}.begun").open("x") as mark:
+        mark.write(str(os.getpid()))
+        return True
+    return False
+
+
+def _share(folder: Path, tasks: list[Task], workers: int) -> None:
+    """Fork workers and wait for them. One that is brought down has its task answered, and another takes its place."""
+    running = {_worker(folder, tasks) for _ in range(min(workers, len(tasks)))}
+    while running:
+        pid, status = os.wait()
+        if pid not in running:
+            continue
+        running.remove(pid)
+        if status == 0:
+            continue
+        for number in range(len(tasks)):
+            mark, answer = folder / f"{number}.begun", folder / f"{number}.json"
+            if mark.exists() and mark.read_text() == str(pid) and not answer.exists():
+                _put(Answer("crashed", detail=_how(status)), answer)
+        running.add(_worker(folder, tasks))
+
+
+def _worker(folder: Path, tasks: list[Task]) -> int:
+    pid = os.fork()
+    if pid:
+        return pid
+    _die_with_parent()
+    status = 1
+    try:
+        _work(folder, tasks)
+        status = 0
+    finally:
+        os._exit(status)
+
+
+def _die_with_parent() -> None:
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+
+
 def _warm_up() -> None:
-    """Export something small: the first export in a process imports for two seconds."""
+    """Export something small: the first export in a process imports for two seconds, and every fork shares that."""
     import torch
     from torch._subclasses.fake_tensor import FakeTensorMode
 
+    from kernels.problems import trace
+
     with FakeTensorMode(), torch.no_grad():
         program = torch.export.export(torch.nn.Linear(2, 2), (torch.zeros(2, 2),), strict=False)
-        program.run_decompositions(torch.export.default_decompositions())
+        program.run_decompositions(dict(trace.decompositions()))
+
+
+def _remember_operations() -> None:
+    """Spare each export what it does anew for every program: half of the time that a small problem takes.
+
+    It lists the dispatcher's operations, twice, sorts the table of decompositions, and overrides what stays whole for
+    each of a dozen kinds of device; here tensors are on the CPU, without memory. A torch that does this otherwise is
+    left as it is.
+    """
+    import torch
+    from torch._export import utils
+    from torch.export import exported_program
+
+    from kernels.problems import trace
+
+    if hasattr(utils, "_materialize_cpp_cia_ops"):
+        utils._materialize_cpp_cia_ops = lambda: None
+    keys = torch._C.DispatchKey
+    kept = {keys.CPU, keys.Meta, keys.AutogradCPU, keys.AutogradMeta}
+    for name in ("_BACKEND_KEYS_TO_OVERRIDE", "_AUTOGRAD_ALIAS_BACKEND_KEYS_TO_OVERRIDE"):
+        if hasattr(exported_program, name):
+            setattr(exported_program, name, [key for key in getattr(exported_program, name) if key in kept])
+    split = getattr(exported_program, "_split_decomp_table_to_cia_and_python_decomp", None)
+    if split is not None:
+        exported_program._split_decomp_table_to_cia_and_python_decomp = _remembered(split, trace.decompositions())
+
+
+def _remembered(split: Callable[[dict[Any, Any]], Any], table: dict[Any, Any]) -> Callable[[dict[Any, Any]], Any]:
+    """``split`` with its answer for our own table at hand; another table is split as ever."""
+    parts = split(dict(table))
+
+    def answer(asked: dict[Any, Any]) -> Any:
+        return tuple(dict(part) for part in parts) if asked.keys() == table.keys() else split(asked)
+
+    return answer
 
 
 def _put(answer: Answer, path: Path) -> None:
@@ -112,17 +201,20 @@ def _one(task: Task, made: Path) -> Answer:
 
 def _wait(pid: int, task: Task) -> tuple[str | None, int]:
     """The limit that was broken (None where none was) and the wait status."""
-    deadline = time.monotonic() + task.seconds
+    now = time.monotonic()
+    deadline, next_look = now + task.seconds, now + _MEMORY_LOOK_S
     process = psutil.Process(pid)
     while True:
         done, status = os.waitpid(pid, os.WNOHANG)
         if done:
             return None, status
-        verdict = None
-        if time.monotonic() > deadline:
+        now, verdict = time.monotonic(), None
+        if now > deadline:
             verdict = "timeout"
-        elif task.memory_bytes is not None and _resident(process) > task.memory_bytes:
-            verdict = "out_of_memory"
+        elif task.memory_bytes is not None and now > next_look:
+            next_look = now + _MEMORY_LOOK_S
+            if _resident(process) > task.memory_bytes:
+                verdict = "out_of_memory"
         if verdict is not None:
             _kill(process)
             _, status = os.waitpid(pid, 0)
@@ -151,6 +243,12 @@ def _kill(process: psutil.Process) -> None:
 
 
 def _end_what_is_left() -> None:
+    with suppress(ChildProcessError):
+        os.waitpid(-1, os.WNOHANG)
+        _end_children()
+
+
+def _end_children() -> None:
     for member in psutil.Process().children(recursive=True):
         with suppress(psutil.NoSuchProcess):
             member.kill()
@@ -170,7 +268,9 @@ def _how(status: int) -> str:
 
 def _run_and_exit(task: Task, made: Path) -> None:
     """In the fork: look at the problem, leave the answer, and end without any handler of the problem's own."""
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    _die_with_parent()
+    # A problem is short: what it leaves behind goes with its process.
+    gc.disable()
     if task.address_space_bytes is not None:
         resource.setrlimit(resource.RLIMIT_AS, (task.address_space_bytes, task.address_space_bytes))
     sys.argv = [task.path]
@@ -218,12 +318,12 @@ def _phrase(name: str) -> str:
     return name if name in {"the module", "the problem"} else f"{name}()"
 
 
-def _arguments() -> Any:
-    if len(sys.argv) != 2:
-        print("usage: python -m kernels.problems.inspect_child FOLDER", file=sys.stderr)
+def _arguments() -> tuple[Path, int]:
+    if not 2 <= len(sys.argv) <= 3:
+        print("usage: python -m kernels.problems.inspect_child FOLDER [WORKERS]", file=sys.stderr)
         raise SystemExit(2)
-    return Path(sys.argv[1])
+    return Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) == 3 else 1
 
 
 if __name__ == "__main__":
-    raise SystemExit(main(_arguments()))
+    raise SystemExit(main(*_arguments()))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import inspect
 import logging
 import warnings
@@ -175,14 +176,21 @@ def _trace(subject: Subject, names: list[str]) -> tuple[tuple[TensorSpec, ...], 
 def _export(subject: Subject) -> Any:
     import torch
 
-    table = {
+    with recurrent.whole_layers():
+        program = torch.export.export(subject.model, tuple(subject.arguments), strict=False)
+        return program.run_decompositions(dict(decompositions()))
+
+
+@functools.cache
+def decompositions() -> dict[Any, Any]:
+    """Everything that is not kept becomes core ATen. Made once a process: a fork has its parent's."""
+    import torch
+
+    return {
         operation: decomposition
         for operation, decomposition in torch.export.default_decompositions().items()
         if str(operation).split(".")[1] not in KEPT
     }
-    with recurrent.whole_layers():
-        program = torch.export.export(subject.model, tuple(subject.arguments), strict=False)
-        return program.run_decompositions(table)
 
 
 def _placeholders(program: Any, arguments: list[Any], names: list[str]) -> dict[str, str]:

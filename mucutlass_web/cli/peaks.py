@@ -1,4 +1,4 @@
-"""Devices by name on the command line; this machine's peaks are kept in the user's cache folder."""
+"""Devices by name on the command line; what was measured is kept in the user's cache folder."""
 
 from __future__ import annotations
 
@@ -7,32 +7,33 @@ from pathlib import Path
 
 from kernels.locks import machine_lock
 from kernels.records import dumps, loads
+from sol.bounds.cuda import measure_card
 from sol.bounds.devices import card
 from sol.bounds.host import host_name, measure_host
 from sol.bounds.record import Device
 
 
-def _path() -> Path:
+def _path(kind: str) -> Path:
     home = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    return Path(home) / "mucutlass" / "host.json"
+    return Path(home) / "mucutlass" / f"{kind}.json"
 
 
-def measure_and_keep() -> Device:
-    """Measure with nothing else of ours running, and store the result."""
+def measure_and_keep(kind: str = "host") -> Device:
+    """Measure this machine (``host``) or its card (``cuda``) with nothing else of ours running; store the result."""
     with machine_lock(exclusive=True):
-        device = measure_host()
-    path = _path()
+        device = measure_card() if kind == "cuda" else measure_host()
+    path = _path(kind)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(dumps(device), encoding="utf-8")
     return device
 
 
 def device_named(name: str) -> Device:
-    """``host``: this machine, measured before or now; else a card of the data file."""
-    if name == "host":
-        if _path().exists():
-            kept = loads(_path().read_text(encoding="utf-8"), Device)
-            if kept.name == host_name():
-                return kept
-        return measure_and_keep()
-    return card(name)
+    """``host``, ``cuda``: this machine or its card, measured before or now; else a card of the data file."""
+    if name not in ("host", "cuda"):
+        return card(name)
+    if _path(name).exists():
+        kept = loads(_path(name).read_text(encoding="utf-8"), Device)
+        if name == "cuda" or kept.name == host_name():
+            return kept
+    return measure_and_keep(name)

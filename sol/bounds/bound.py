@@ -7,10 +7,10 @@ import dataclasses
 from kernels.dtypes import DType
 from kernels.problems.inspection import Inspection
 from kernels.targets import Policy
-from sol.bounds import rates
+from sol.bounds import assumptions, rates
 from sol.bounds.floor import floor
 from sol.bounds.graph import GraphView
-from sol.bounds.record import Bounds, Device, Work
+from sol.bounds.record import Bounds, Device, PipeTime, Work
 from sol.bounds.units import amount, seconds
 
 
@@ -20,9 +20,11 @@ def bound(work: Work, inspection: Inspection, device: Device, policy: Policy) ->
     ``compute_s`` is the larger of the matrix and the vector pipe's time, since the pipes work side by side;
     ``memory_s`` is compulsory bytes at copy bandwidth; ``steering_s`` is the larger of the two.
     """
-    lines: list[str] = []
-    matrix_s, matrix_rate = _matrix(work, inspection, device, policy, lines)
-    compute = max(matrix_s, _vector(work, inspection, device, lines))
+    pipes = _pipes(work, inspection, device, policy)
+    matrix = [part for part in pipes if part.pipe == "matrix"]
+    largest = max(matrix, key=lambda part: part.flops).dtype if matrix else DType.F32
+    matrix_rate = rates.steering_matrix(device, largest, policy).value
+    compute = max(_took(pipes, "matrix"), _took(pipes, "vector"))
     memory = work.bytes / device.copy_bytes_s
     steering = max(compute, memory)
     lowest = floor(work, inspection, device, policy)
@@ -41,12 +43,29 @@ def bound(work: Work, inspection: Inspection, device: Device, policy: Policy) ->
         ridge=matrix_rate / device.copy_bytes_s,
         unknown_ops=work.unknown_ops,
         arithmetic=(),
+        floor_flops=lowest.flops,
+        floor_bytes=lowest.bytes,
+        unfused_bytes=work.unfused_bytes,
+        pipes=pipes,
+        steering_rests_on=assumptions.of_steering(work, device, policy, [part.dtype for part in matrix]),
+        floor_rests_on=lowest.rests_on,
     )
-    lines += _steering_lines(found, work, device, matrix_rate)
-    lines += lowest.arithmetic
+    lines = [*_pipe_lines(pipes), *_steering_lines(found, work, device, matrix_rate), *lowest.arithmetic]
     if found.floor_s < lowest.seconds:
         lines.append(f"floor = steering bound = {seconds(found.floor_s)}, which is lower")
     return dataclasses.replace(found, arithmetic=tuple(lines))
+
+
+def _took(pipes: tuple[PipeTime, ...], pipe: str) -> float:
+    return sum(part.seconds for part in pipes if part.pipe == pipe)
+
+
+def _pipe_lines(pipes: tuple[PipeTime, ...]) -> list[str]:
+    return [
+        f"{part.pipe}, {part.dtype} data: {part.flops:,} FLOP ÷ {amount(part.rate, 'FLOP/s')} ({part.rate_words}) "
+        f"= {seconds(part.seconds)}"
+        for part in pipes
+    ]
 
 
 def _steering_lines(found: Bounds, work: Work, device: Device, matrix_rate: float) -> list[str]:
@@ -79,26 +98,13 @@ def _operand_types(work: Work, inspection: Inspection, pipe: str) -> dict[DType,
     return totals
 
 
-def _matrix(
-    work: Work, inspection: Inspection, device: Device, policy: Policy, lines: list[str]
-) -> tuple[float, float]:
-    """Seconds at the matrix pipe, and the rate that most of it runs at (FP32 data's where there is none)."""
-    totals = _operand_types(work, inspection, "matrix")
-    took = 0.0
-    for dtype, flops in totals.items():
+def _pipes(work: Work, inspection: Inspection, device: Device, policy: Policy) -> tuple[PipeTime, ...]:
+    """What each pipe has to do by element type, the matrix pipe first."""
+    found = []
+    for dtype, flops in _operand_types(work, inspection, "matrix").items():
         rate = rates.steering_matrix(device, dtype, policy)
-        took += flops / rate.value
-        lines.append(f"matrix, {dtype} data: {flops:,} FLOP ÷ {amount(rate.value, 'FLOP/s')} ({rate.words}) "
-                     f"= {seconds(flops / rate.value)}")  # fmt: skip
-    largest = max(totals, key=lambda each: totals[each]) if totals else DType.F32
-    return took, rates.steering_matrix(device, largest, policy).value
-
-
-def _vector(work: Work, inspection: Inspection, device: Device, lines: list[str]) -> float:
-    took = 0.0
+        found.append(PipeTime("matrix", dtype, flops, rate.value, rate.words))
     for dtype, flops in _operand_types(work, inspection, "vector").items():
         rate = rates.steering_vector(device, dtype)
-        took += flops / rate.value
-        lines.append(f"vector, {dtype} data: {flops:,} FLOP ÷ {amount(rate.value, 'FLOP/s')} ({rate.words}) "
-                     f"= {seconds(flops / rate.value)}")  # fmt: skip
-    return took
+        found.append(PipeTime("vector", dtype, flops, rate.value, rate.words))
+    return tuple(found)

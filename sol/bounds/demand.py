@@ -11,7 +11,10 @@ from collections.abc import Container
 from kernels.problems.inspection import Node
 from sol.bounds.demand_rules import NEEDS_NOTHING, Need, rule_for
 from sol.bounds.graph import UNFAMILIAR, Call, GraphView, Value
-from sol.bounds.regions import Region, full, union
+from sol.bounds.regions import Region, full, union_of
+
+_MOST_PENDING = 16
+"""Regions of one tensor that are kept apart until all its users have spoken."""
 
 
 def demand(view: GraphView, constant: Container[Value] = (), *, cautious: bool = False) -> dict[Value, Region]:
@@ -20,21 +23,25 @@ def demand(view: GraphView, constant: Container[Value] = (), *, cautious: bool =
     ``constant`` names tensors whose values are known without computing them: nothing behind them is needed.
     ``cautious`` takes the least that lookups by unknown indices can need, instead of what they usually do.
     """
-    needed: dict[Value, Region] = {}
+    pending: dict[Value, list[Region]] = {}
     for value in view.outputs:
         if value not in constant:
-            _merge(view, needed, value, full(len(view.spec(value).shape)))
+            _add(view, pending, value, full(len(view.spec(value).shape)))
+    needed: dict[Value, Region] = {}
     for node in reversed(view.nodes):
+        # By now every user of the node's results has said what it needs of them.
+        for index, result in enumerate(node.results):
+            regions = pending.pop((node.name, index), None)
+            if regions is not None:
+                needed[node.name, index] = union_of(regions, result.shape)
         wanted = {
-            index: needed[node.name, index]
-            for index in range(len(node.results))
-            if (node.name, index) in needed and (node.name, index) not in constant
+            index: needed[node.name, index] for index in range(len(node.results)) if (node.name, index) in needed
         }
         if wanted:
             for value, region in _hand_on(view.call(node), wanted, cautious):
                 if value not in constant:
-                    _merge(view, needed, value, region)
-    return needed
+                    _add(view, pending, value, region)
+    return needed | {value: union_of(regions, view.spec(value).shape) for value, regions in pending.items()}
 
 
 def is_needed(node: Node, needed: dict[Value, Region]) -> bool:
@@ -66,9 +73,11 @@ def _hand_on(call: Call, wanted: dict[int, Region], cautious: bool) -> list[Need
     return [(value, full(len(call.view.spec(value).shape))) for value in dict.fromkeys(call.values)]
 
 
-def _merge(view: GraphView, needed: dict[Value, Region], value: Value, region: Region) -> None:
+def _add(view: GraphView, pending: dict[Value, list[Region]], value: Value, region: Region) -> None:
     shape = view.spec(value).shape
     if region.elements(shape) == 0:
         return
-    before = needed.get(value)
-    needed[value] = region if before is None else union(before, region, shape)
+    regions = pending.setdefault(value, [])
+    regions.append(region)
+    if region.is_full or len(regions) > _MOST_PENDING:
+        pending[value] = [union_of(regions, shape)]

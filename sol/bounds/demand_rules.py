@@ -9,6 +9,7 @@ import numpy as np
 
 from sol.bounds import demand_views
 from sol.bounds.graph import Call, Value
+from sol.bounds.known import kept_by
 from sol.bounds.ops.attention import ATTENTIONS
 from sol.bounds.ops.constructors import CONSTRUCTORS, RANDOM
 from sol.bounds.ops.convolution import CONVOLUTIONS, describe
@@ -49,13 +50,34 @@ def pointwise(call: Call, wanted: dict[int, Region], _: bool) -> list[Need] | No
     ]
 
 
+def masked(call: Call, wanted: dict[int, Region], cautious: bool) -> list[Need] | None:
+    """Of what a known mask covers, as much as it lets through."""
+    needs = pointwise(call, wanted, cautious)
+    if needs is None:
+        return None
+    found = []
+    for value, region in needs:
+        kept = kept_by(call, value) if call.view.spec(value).shape == call.out.shape else None
+        share = 1.0 if kept is None else kept.share
+        found.append((value, _let_through(call, value, region, share, cautious)))
+    return found
+
+
+def _let_through(call: Call, value: Value, region: Region, share: float, cautious: bool) -> Region:
+    """That share of each row and column. Of what the graph computes only where the least is asked for: it may need
+    all of its own operands for any share."""
+    if not cautious and value[0] in call.view.producers:
+        return region
+    return Region(region.axes, share, True) if share < region.share else region
+
+
 def broadcast(region: Region, made: tuple[int, ...], given: tuple[int, ...]) -> Region:
     """A result's region in an operand that was broadcast to it."""
     lead = len(made) - len(given)
     axes = tuple(
         region.axes[lead + place] if extent == made[lead + place] else None for place, extent in enumerate(given)
     )
-    return Region(axes, region.share)
+    return region.along(axes) if made == given else Region(axes, region.share)
 
 
 def matmul(call: Call, wanted: dict[int, Region], _: bool) -> list[Need] | None:
@@ -72,17 +94,26 @@ def matmul(call: Call, wanted: dict[int, Region], _: bool) -> list[Need] | None:
     if len(left_shape) < 2 or len(right_shape) < 2:
         return None
     batch, rows, columns = region.axes[:-2], region.axes[-2], region.axes[-1]
+    share = region.share
+    if region.spread and not may_be_triangular(call, left_shape, right_shape):
+        share = 1.0  # some of every row and column takes all rows and columns
     left_lead = batch[len(batch) - (len(left_shape) - 2) :] if len(left_shape) > 2 else ()
-    needs = [(left, Region((*_fit(left_lead, left_shape), rows, None), region.share))]
+    needs = [(left, Region((*_fit(left_lead, left_shape), rows, None), share))]
     if linear:
-        needs.append((right, Region((columns, None), region.share)))
+        needs.append((right, Region((columns, None), share)))
     else:
         right_lead = batch[len(batch) - (len(right_shape) - 2) :] if len(right_shape) > 2 else ()
-        needs.append((right, Region((*_fit(right_lead, right_shape), None, columns), region.share)))
+        needs.append((right, Region((*_fit(right_lead, right_shape), None, columns), share)))
     for value in dict.fromkeys(call.values):
         if value not in (left, right):
             needs.append((value, broadcast(region, call.out.shape, call.view.spec(value).shape)))
     return needs
+
+
+def may_be_triangular(call: Call, *factors: tuple[int, ...]) -> bool:
+    """Whether both factors are square, and inputs or parameters: data may hold triangles that no graph shows."""
+    given = all(value[0] not in call.view.producers for value in call.values[-2:])
+    return given and all(shape[-1] == shape[-2] for shape in factors)
 
 
 def _fit(lead: tuple[Axis, ...], shape: tuple[int, ...]) -> tuple[Axis, ...]:
@@ -255,7 +286,7 @@ def picked_losses(call: Call, wanted: dict[int, Region], cautious: bool) -> list
     return [(call.values[0], some(len(table.shape), share)), (call.values[1], full(len(target.shape)))]
 
 
-def triangle(call: Call, wanted: dict[int, Region], _: bool) -> list[Need] | None:
+def triangle(call: Call, wanted: dict[int, Region], cautious: bool) -> list[Need] | None:
     """The triangle that is kept; zeros need nothing."""
     region = _one(wanted)
     if region is None:
@@ -264,7 +295,7 @@ def triangle(call: Call, wanted: dict[int, Region], _: bool) -> list[Need] | Non
     diagonal = int(call.number(1, "diagonal", 0))
     count = triangle_elements(rows, columns, diagonal, lower=call.op == "tril")
     share = count / (rows * columns) if rows * columns else 0.0
-    return [(call.values[0], Region(region.axes, min(region.share, share)))]
+    return [(call.values[0], _let_through(call, call.values[0], region, share, cautious))]
 
 
 def triangle_elements(rows: int, columns: int, diagonal: int, *, lower: bool) -> int:
@@ -303,6 +334,7 @@ def elements_alike(call: Call, wanted: dict[int, Region], _: bool) -> list[Need]
 _RULES: dict[str, NeedRule] = {
     **dict.fromkeys(PER_ELEMENT, pointwise),
     **dict.fromkeys(("gelu",), pointwise),
+    **dict.fromkeys(("where", "masked_fill", "mul"), masked),
     **dict.fromkeys(MATMULS, matmul),
     **dict.fromkeys(CONVOLUTIONS, convolution),
     **dict.fromkeys(PER_INPUT, reduction),

@@ -70,7 +70,7 @@ def permute(call: Call, wanted: dict[int, Region], _: bool) -> list[Need] | None
     axes: list[Axis] = [None] * rank
     for made, given in enumerate(order):
         axes[given] = region.axes[made]
-    return [(call.values[0], Region(tuple(axes), region.share))]
+    return [(call.values[0], region.along(tuple(axes)))]
 
 
 def permutation(call: Call, rank: int) -> tuple[int, ...] | None:
@@ -98,12 +98,12 @@ def reshape(call: Call, wanted: dict[int, Region], _: bool) -> list[Need]:
     while stays < min(len(given), len(made)) and given[stays] == made[stays]:
         stays += 1
     if all(axis is None for axis in region.axes[stays:]) and math.prod(given[stays:]) == math.prod(made[stays:]):
-        return [(call.values[0], Region((*region.axes[:stays], *(None,) * (len(given) - stays)), region.share))]
+        return [(call.values[0], region.along((*region.axes[:stays], *(None,) * (len(given) - stays))))]
     # squeeze and unsqueeze arrive here too: without axes of extent one both shapes are the same
     places = [axis for axis, extent in zip(region.axes, made, strict=True) if extent != 1]
     if [e for e in given if e != 1] == [e for e in made if e != 1]:
         left = iter(places)
-        return [(call.values[0], Region(tuple(None if e == 1 else next(left) for e in given), region.share))]
+        return [(call.values[0], region.along(tuple(None if e == 1 else next(left) for e in given)))]
     return [(call.values[0], some(len(given), region.elements(made) / call.out.elements))]
 
 
@@ -112,7 +112,7 @@ def expand(call: Call, wanted: dict[int, Region], _: bool) -> list[Need]:
     region, given, made = wanted[0], call.first.shape, call.out.shape
     lead = len(made) - len(given)
     axes = tuple(region.axes[lead + p] if extent == made[lead + p] else None for p, extent in enumerate(given))
-    return [(call.values[0], Region(axes, region.share if given == made else 1.0))]
+    return [(call.values[0], region.along(axes) if given == made else Region(axes))]
 
 
 def split(call: Call, wanted: dict[int, Region], _: bool) -> list[Need]:

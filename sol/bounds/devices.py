@@ -32,7 +32,7 @@ def card(name: str) -> Device:
     Dense rates at the boost clock the datasheet's figures go by: SMs · clock · FLOP per clock per SM.
     ``copy_bytes_s`` is the memory's specified rate; ``cache_bytes_s`` is what all SMs' ports to the L2 pass.
     """
-    key = _find(name)
+    key = find(name)
     if key is None:
         raise UnknownCard(name=name, known=", ".join(names()))
     entry = _table()[key]
@@ -60,11 +60,12 @@ def specification(device: Device) -> Device | None:
         return None
     if device.source == "specification":
         return device
-    key = _find(device.name)
+    key = find(device.name)
     return None if key is None else card(key)
 
 
-def _find(name: str) -> str | None:
+def find(name: str) -> str | None:
+    """The key of a card by short name, alias or full name, in any case; None where the table has none."""
     wanted = _plain(name)
     for key, entry in _table().items():
         if wanted in {_plain(each) for each in (key, entry["name"], *entry["aliases"])}:

@@ -15,3 +15,9 @@ class UnknownCard(UserError):
     """No card of that name in the table."""
 
     template = "there is no card called {name!r}; known are {known}"
+
+
+class CardPeaksUnavailable(UserError):
+    """A card's peaks could not be measured."""
+
+    template = "no card's peaks were measured: {reason}; {remedy} would be right"

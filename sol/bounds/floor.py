@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from kernels.problems.inspection import Inspection
 from kernels.targets import Policy
-from sol.bounds import rates
+from sol.bounds import assumptions, rates
 from sol.bounds.demand import demand, needed_bytes
 from sol.bounds.graph import UNFAMILIAR, Call, GraphView, Value
 from sol.bounds.ops.attention import ATTENTIONS
@@ -40,12 +40,13 @@ class Remainder:
 
 @dataclass(frozen=True, slots=True)
 class Floor:
-    """The floor in seconds, its FLOPs and bytes, and the sum written out."""
+    """The floor in seconds, its FLOPs and bytes, the sum written out, and what it takes for granted."""
 
     seconds: float
     flops: float
     bytes: int
     arithmetic: tuple[str, ...]
+    rests_on: tuple[str, ...] = ()
 
 
 def floor(work: Work, inspection: Inspection, device: Device, policy: Policy) -> Floor:
@@ -65,9 +66,7 @@ def _of_outputs_alone(work: Work, device: Device, reason: str) -> Floor:
 
 
 def _analysed(work: Work, view: GraphView, device: Device, policy: Policy) -> Floor:
-    known = constants(view)
-    shown = {value for value in view.outputs if _shows_an_input(view, value)}
-    needed = demand(view, known.keys() | shown, cautious=True)
+    known, needed = least_need(view)
     read, written = needed_bytes(view, needed), _written_bytes(view)
     lines = [f"floor: {name} is constant ({reason})" for (name, _), reason in list(known.items())[:3]]
     parts = remainders(work, view, needed)
@@ -77,7 +76,21 @@ def _analysed(work: Work, view: GraphView, device: Device, policy: Policy) -> Fl
     lines.append(
         f"floor = max({seconds(compute)}, {seconds(memory)}) = {seconds(total)}; element-wise work left out"
     )
-    return Floor(total, sum(part.flops for part in parts), read + written, tuple(lines))
+    reasons = [(part.item.node, reason) for part in parts for reason in part.reasons]
+    rests_on = assumptions.of_floor(reasons, known.values(), rates.floor_memory(device)[2])
+    return Floor(total, sum(part.flops for part in parts), read + written, tuple(lines), rests_on)
+
+
+def least_need(view: GraphView) -> tuple[dict[Value, str], dict[Value, Region]]:
+    """Constant values with their reasons, and the least that the outputs depend on."""
+    known = constants(view)
+    shown = {value for value in view.outputs if _shows_an_input(view, value)}
+    return known, demand(view, known.keys() | shown, cautious=True)
+
+
+def remaining(work: Work, view: GraphView) -> list[Remainder]:
+    """What the floor leaves of each matrix operation."""
+    return remainders(work, view, least_need(view)[1])
 
 
 def remainders(work: Work, view: GraphView, needed: dict[Value, Region]) -> list[Remainder]:

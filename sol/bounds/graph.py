@@ -48,6 +48,8 @@ class GraphView:
         self.arguments: dict[str, tuple[Value, ...]] = {
             node.name: tuple(references([node.args, list(node.kwargs.values())])) for node in self.nodes
         }
+        self.known: dict[Value, Any] = {}
+        self.kept: dict[tuple[str, Value], Any] = {}
         self.users: dict[Value, list[Node]] = {}
         for node in self.nodes:
             for value in dict.fromkeys(self.arguments[node.name]):

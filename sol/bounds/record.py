@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from kernels.dtypes import DType
 from kernels.targets import Policy
 
 
@@ -66,6 +67,27 @@ class Work:
         """Compulsory bytes."""
         return self.input_bytes + self.output_bytes
 
+    @property
+    def unfused_bytes(self) -> int:
+        """Bytes of all operations one by one, each reading its operands and writing its results."""
+        return sum(item.bytes_read + item.bytes_written for item in self.items)
+
+
+@dataclass(frozen=True, slots=True)
+class PipeTime:
+    """FLOPs of one element type at one pipe, the rate they run at (FLOP/s, with its source) and the seconds."""
+
+    pipe: Literal["matrix", "vector"]
+    dtype: DType
+    flops: int
+    rate: float
+    rate_words: str
+
+    @property
+    def seconds(self) -> float:
+        """How long they take at that rate."""
+        return self.flops / self.rate
+
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
@@ -73,6 +95,8 @@ class Bounds:
 
     ``steering_s`` is the larger of ``compute_s`` and ``memory_s``; ``floor_s`` is what no honest kernel can beat.
     ``intensity`` and ``ridge`` are in FLOP per byte. ``arithmetic`` is the sum written out, one line a step.
+    ``floor_flops`` (matrix work that is left) and ``floor_bytes`` make the floor; ``pipes`` make ``compute_s``;
+    ``unfused_bytes`` is what the operations would move one by one. Records from before these were kept have None.
     """
 
     device: str
@@ -88,3 +112,9 @@ class Bounds:
     ridge: float
     unknown_ops: tuple[str, ...]
     arithmetic: tuple[str, ...]
+    floor_flops: float | None = None
+    floor_bytes: int | None = None
+    unfused_bytes: int | None = None
+    pipes: tuple[PipeTime, ...] = ()
+    steering_rests_on: tuple[str, ...] = ()
+    floor_rests_on: tuple[str, ...] = ()

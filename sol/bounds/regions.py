@@ -5,7 +5,10 @@ A region is a lower estimate wherever it is not exact: a bound may only err down
 
 from __future__ import annotations
 
+import functools
+import itertools
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,15 +20,23 @@ Axis = Mask | None
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """``axes`` has one entry an axis, None for all of it; ``share`` is how much of that box is needed (0 to 1)."""
+    """``axes`` has one entry an axis, None for all of it; ``share`` is how much of that box is needed (0 to 1).
+
+    ``spread`` says that the share lies in every row and column, as a triangle does: none of them can be left out.
+    """
 
     axes: tuple[Axis, ...]
     share: float = 1.0
+    spread: bool = False
+
+    def along(self, axes: tuple[Axis, ...]) -> Region:
+        """The same share of other axes."""
+        return Region(axes, self.share, self.spread)
 
     def elements(self, shape: tuple[int, ...]) -> int:
-        """How many elements of a tensor of that shape are needed; at least one of a tensor that has any."""
+        """How many elements of a tensor of that shape are needed; at least one where any share of any is."""
         total = math.prod(shape)
-        if not total:
+        if not total or self.share <= 0:
             return 0
         box = math.prod(kept(axis, extent) for axis, extent in zip(self.axes, shape, strict=True))
         return min(total, max(1, math.ceil(box * self.share - 1e-6))) if box else 0
@@ -58,18 +69,39 @@ def simplified(axis: Mask) -> Axis:
 
 def union(a: Region, b: Region, shape: tuple[int, ...]) -> Region:
     """Both. Exact where they differ along one axis or one holds the other; else the larger one, which is less."""
+    exact = _exact_union(a, b, shape)
+    if exact is not None:
+        return exact
+    return a if a.elements(shape) >= b.elements(shape) else b
+
+
+def union_of(regions: Sequence[Region], shape: tuple[int, ...]) -> Region:
+    """All of them. Pairs that make one region are joined first: the four quarters of a tensor make all of it."""
+    left = list(regions)
+    joined = True
+    while joined and len(left) > 1:
+        joined = False
+        for first, second in itertools.combinations(range(len(left)), 2):
+            exact = _exact_union(left[first], left[second], shape)
+            if exact is not None:
+                left = [item for place, item in enumerate(left) if place not in (first, second)] + [exact]
+                joined = True
+                break
+    return functools.reduce(lambda a, b: union(a, b, shape), left)
+
+
+def _exact_union(a: Region, b: Region, shape: tuple[int, ...]) -> Region | None:
     if a.is_full or b.is_full:
         return full(len(shape))
     different = [place for place, pair in enumerate(zip(a.axes, b.axes, strict=True)) if not same(*pair)]
-    larger = a if a.elements(shape) >= b.elements(shape) else b
-    if len(different) > 1 or a.share != b.share:
-        return larger
     if not different:
-        return larger
+        return a if a.share >= b.share else b
+    if len(different) > 1 or a.share != b.share:
+        return None
     place = different[0]
     left, right = a.axes[place], b.axes[place]
-    joined = None if left is None or right is None else simplified(left | right)
-    return Region((*a.axes[:place], joined, *a.axes[place + 1 :]), a.share)
+    axis = None if left is None or right is None else simplified(left | right)
+    return Region((*a.axes[:place], axis, *a.axes[place + 1 :]), a.share, a.spread and b.spread)
 
 
 def same(a: Axis, b: Axis) -> bool:

@@ -73,7 +73,10 @@ MISBEHAVING = {
 }
 
 
-def test_each_misbehaving_problem_ends_as_its_own_error_and_the_next_one_is_looked_at(tmp_path: Path) -> None:
+@pytest.mark.parametrize("workers", [1, 3])
+def test_each_misbehaving_problem_ends_as_its_own_error_and_the_next_one_is_looked_at(
+    tmp_path: Path, workers: int
+) -> None:
     paths = []
     for name, (lines, _, _) in MISBEHAVING.items():
         # Misbehaviour sits in get_inputs, behind an import and a model that are fine.
@@ -81,7 +84,7 @@ def test_each_misbehaving_problem_ends_as_its_own_error_and_the_next_one_is_look
         text = GOOD.replace("def get_inputs():\n", f"def get_inputs():\n{body}")
         paths.append(write(tmp_path, text, f"{name}.py"))
     paths.append(write(tmp_path, GOOD, "good.py"))
-    found = inspect_many(paths, "cpu", limits=LIMITED)
+    found = inspect_many(paths, "cpu", limits=LIMITED, workers=workers)
     for (name, (_, error, words)), answer in zip(MISBEHAVING.items(), found, strict=False):
         assert type(answer) is error, f"{name}: {answer!r}"
         assert words in str(answer)
@@ -89,6 +92,30 @@ def test_each_misbehaving_problem_ends_as_its_own_error_and_the_next_one_is_look
     assert isinstance(found[-1], Inspection)
     pid = int((tmp_path / "orphans.py.pid").read_text())
     assert not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+
+
+@pytest.mark.parametrize("blow", ["os.kill(os.getppid(), 9)", "os.killpg(0, 9)"], ids=["its parent", "all of them"])
+@pytest.mark.parametrize("workers", [1, 2])
+def test_one_that_ends_the_processes_around_it_is_found_and_the_others_are_looked_at(
+    tmp_path: Path, workers: int, blow: str
+) -> None:
+    bad = GOOD.replace("def get_inputs():\n", f"def get_inputs():\n    import os\n    {blow}\n")
+    texts = [GOOD, bad, GOOD, GOOD]
+    paths = [write(tmp_path, text, f"p{place}.py") for place, text in enumerate(texts)]
+    places: list[int] = []
+    found = inspect_many(paths, "cpu", workers=workers, seen=lambda place, answer: places.append(place))
+    assert isinstance(found[1], errors.ProblemCrashed), found[1]
+    assert "p1.py" in str(found[1])
+    assert [isinstance(answer, Inspection) for answer in found] == [True, False, True, True]
+    assert sorted(places) == [0, 1, 2, 3]
+
+
+def test_several_at_a_time_answer_as_one_after_the_other(tmp_path: Path) -> None:
+    paths = [
+        write(tmp_path, problem(f"return x * {place}", inputs=f"torch.randn({place + 1}, 8)"), f"p{place}.py")
+        for place in range(5)
+    ]
+    assert inspect_many(paths, "default", workers=3) == inspect_many(paths, "default")
 
 
 def test_files_that_are_no_problems_are_refused_without_a_child(tmp_path: Path) -> None:

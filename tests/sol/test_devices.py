@@ -18,6 +18,9 @@ from sol.bounds.devices import names, specification
         ("h100", "tf32", 494.7), ("h100", "f8", 1978.9), ("h200", "f16", 989.4), ("h100-pcie", "f16", 756),
         ("h100-nvl", "f16", 835), ("l40s", "f16", 362), ("l40s", "f32", 91.6), ("rtx-4090", "f16", 330.3),
         ("rtx-4090", "f32", 82.6), ("a10", "f16", 125), ("a10", "tf32", 62.5), ("a10", "f32", 31.2),
+        ("h100-pcie", "tf32", 378), ("h200", "tf32", 494.7), ("l40s", "tf32", 183), ("l40s", "f8", 733),
+        ("rtx-4090", "bf16", 165.2), ("rtx-4090", "tf32", 82.6), ("b200", "bf16", 2250), ("b200", "tf32", 1125),
+        ("b200", "f8", 4500),
     ],
 )  # fmt: skip
 def test_dense_rates_are_the_datasheets(name: str, kind: str, teraflops: float) -> None:
@@ -27,6 +30,32 @@ def test_dense_rates_are_the_datasheets(name: str, kind: str, teraflops: float) 
 @pytest.mark.parametrize("name", ["NVIDIA H200", "h200", "H200-SXM", "nvidia h200 sxm"])
 def test_a_card_answers_to_the_names_people_and_drivers_use(name: str) -> None:
     assert card(name).name == "NVIDIA H200 SXM"
+
+
+@pytest.mark.parametrize(
+    ("name", "teraflops"), [("h100", 66.9), ("h100-pcie", 51), ("h200", 66.9), ("b200", 75), ("h100-nvl", 60.3)]
+)
+def test_fp32_is_stated_at_the_highest_clock(name: str, teraflops: float) -> None:
+    device = card(name)
+    clocks = float(device.facts["max_clock_ghz"]) / float(device.facts["boost_clock_ghz"])
+    assert device.vector_flops["f32"] * clocks / 1e12 == pytest.approx(teraflops, rel=0.01)
+
+
+def test_the_cards_that_people_ask_for_are_there() -> None:
+    asked = (
+        "a100",
+        "a100-sxm-40gb",
+        "a100-pcie",
+        "h100",
+        "h100-pcie",
+        "h100-nvl",
+        "h200",
+        "l40s",
+        "4090",
+        "a10",
+        "b200",
+    )
+    assert len({card(name).name for name in asked}) == len(names()) == 11
 
 
 def test_an_unknown_card_is_named_with_those_that_are_known() -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from kernels.problems.inspection import Node
 from sol.bounds.demand_rules import triangle_elements
 from sol.bounds.graph import Call, GraphView, Value
+from sol.bounds.known import kept_by, known
 from sol.bounds.ops.attention import describe as describe_attention
 from sol.bounds.ops.matmul import extents, operand_positions
 from sol.bounds.ops.movement import COPIES
@@ -14,6 +16,8 @@ from sol.bounds.ops.views import PERMUTES, RESHAPES
 _SAME_MATRIX = PERMUTES | COPIES | RESHAPES | {"expand", "squeeze", "unsqueeze"}
 _SCALINGS = names("mul div add sub")
 _MASKS = names("where masked_fill tril triu")
+_UNKNOWN_MASK = 0.5
+"""What a mask that comes as data is taken to leave: causal masks leave a little more."""
 _FAR = 8
 """How many operations are looked past on the way to a mask."""
 
@@ -32,14 +36,40 @@ def saving(call: Call) -> list[tuple[float, str]]:
             found.append((1 / max(size.k, 1), f"the {side} factor is diagonal: one product an output element"))
         elif source.op in ("tril", "triu"):
             found.append((0.5, f"the {side} factor is triangular"))
-    users = call.view.users.get((call.node.name, 0), [])
-    kept = [call.view.call(user) for user in users]
-    if kept and all(user.op in ("tril", "triu") for user in kept):
+    if _triangular_result(call) and all(source is None or source.op in ("tril", "triu") for source in made_by):
         # The result's half is in the need already; 2·n³/6 in all where both factors are triangular too.
         found.append((1 / 3, "a triangular result: its factors may be triangular too, 2·n³/6"))
-    elif is_masked(call):
-        found.append((0.5, "masked scores: half may be masked away"))
+        return found
+    share = masked_share(call)
+    if share is not None:
+        exact = f"a mask written out in the graph leaves {share:.4g} of a factor"
+        found.append((share, exact if share != _UNKNOWN_MASK else "masked scores: half may be masked away"))
     return found
+
+
+def _triangular_result(call: Call) -> bool:
+    """Whether a square product is only ever used through a triangle of zeros."""
+    users = call.view.users.get((call.node.name, 0), [])
+    size = extents(call)
+    return bool(users) and size.m == size.n == size.k and all(_keeps_triangle(call, user) for user in users)
+
+
+def _keeps_triangle(call: Call, node: Node) -> bool:
+    user, made = call.view.call(node), (call.node.name, 0)
+    if user.op in ("tril", "triu"):
+        return True
+    kept = kept_by(user, made)
+    if kept is None or any(_not_zero(user, value) for value in user.values if value != made):
+        return False
+    return kept.triangle
+
+
+def _not_zero(user: Call, value: Value) -> bool:
+    """Whether something else than zeros is put where a mask covers; the mask itself is no filling."""
+    if user.op != "where" or value == user.value(0, "condition"):
+        return False
+    filling = known(user.view, value)
+    return filling is None or bool(filling.any())
 
 
 def attention_saving(call: Call) -> list[tuple[float, str]]:
@@ -65,18 +95,25 @@ def maker(view: GraphView, value: Value) -> Call | None:
     return None
 
 
-def is_masked(call: Call) -> bool:
-    """Whether a product is scores on their way through a mask, or the weights behind one on their way to values."""
-    return _meets_mask_ahead(call) or any(_meets_mask_behind(call.view, value) for value in call.values[:2])
+def masked_share(call: Call) -> float | None:
+    """The share of the scores that a mask leaves, for a product of scores on their way through it, or for the weights
+    behind one on their way to values; None where there is no mask. A half where data decides what the mask holds."""
+    if _meets_mask_ahead(call):
+        return _UNKNOWN_MASK
+    shares = [share for value in call.values[:2] if (share := _mask_behind(call.view, value)) is not None]
+    return min(shares, default=None)
 
 
 def _meets_mask_ahead(call: Call) -> bool:
+    """Masks whose values are known are left out: what they cover is not needed in the first place."""
     value: Value = (call.node.name, 0)
     for _ in range(_FAR):
         users = call.view.users.get(value, [])
         if len(users) != 1:
             return False
         user = call.view.call(users[0])
+        if kept_by(user, value) is not None or user.op in ("tril", "triu"):
+            return False
         if user.op in _MASKS or (user.op == "mul" and _is_mask_product(user)):
             return True
         if user.op not in _SAME_MATRIX | _SCALINGS:
@@ -85,25 +122,22 @@ def _meets_mask_ahead(call: Call) -> bool:
     return False
 
 
-def _meets_mask_behind(view: GraphView, value: Value) -> bool:
+def _mask_behind(view: GraphView, value: Value) -> float | None:
     for _ in range(_FAR):
         node = view.producers.get(value[0])
         if node is None:
-            return False
+            return None
         call = view.call(node)
-        if call.op in ("where", "masked_fill", "mul") and _is_mask_product(call):
-            return True
-        if call.op == "where":
-            return True
-        if (
-            call.op not in _SAME_MATRIX | _SCALINGS | SOFTMAXES | {"relu", "dropout", "masked_fill"}
-            or not call.values
-        ):
-            return False
-        if call.op == "masked_fill":
-            return True
+        data = [each for each in call.values if known(view, each) is None]
+        exact = [kept.share for each in data if (kept := kept_by(call, each)) is not None]
+        if exact:
+            return min(exact)
+        if call.op in ("where", "masked_fill") or (call.op == "mul" and _is_mask_product(call)):
+            return _UNKNOWN_MASK
+        if call.op not in _SAME_MATRIX | _SCALINGS | SOFTMAXES | {"relu", "dropout"} or not call.values:
+            return None
         value = call.values[0]
-    return False
+    return None
 
 
 def _is_mask_product(call: Call) -> bool:
