@@ -69,7 +69,7 @@ def test_from_sign_in_to_the_best_candidate_and_a_cancelled_run(stack: Stack, pa
     page.locator("#rows a").first.click()
     page.wait_for_url("**/runs/*/own/*/*/")
     expect(page.locator("h1")).to_contain_text("passed")
-    program = page.get_by_label("μCUTLASS program")
+    program = page.get_by_label("μCUTLASS source")
     expect(program).to_contain_text("gemm(")
     expect(page.get_by_label("Generated C++")).to_contain_text('extern "C"')
     expect(page.get_by_text("Over torch eager").first).to_be_visible()
