@@ -52,7 +52,7 @@ static int look() {
   if (entries("/proc", 1) != 2) return 64;            /* itself, and process 1 */
   if (entries("/proc/self/fd", 1) > 3 + 3 + 1 + 1) return 65;  /* standard, socket, arena twice, file, listing */
   if (entries("/tmp", 0) > MOST_IN_TMP) return 66;
-  const char* places[] = {"/var/tmp/spy", "/usr/spy", "/dev/spy", "/spy", "CHECKOUT/spy", "HOME_FOLDER/spy"};
+  const char* places[] = {"/var/tmp/spy", "/usr/spy", "/dev/spy", "/spy", "OWN_FOLDER/spy", "HOME_FOLDER/spy"};
   for (const char* place : places) if (writes(place)) return 67;
   if (writes("/proc/sys/kernel/core_pattern")) return 68;
   if (!mount("none", "/tmp", "tmpfs", 0, 0)) return 69;
@@ -86,7 +86,9 @@ def test_a_forked_candidate_is_alone_and_keeps_nothing(
     monkeypatch.setenv("SECRET_KEY", "k")
     kept_in_tmp = {path.split("/")[2] for path in map(str, isolation._interpreter()) if path.startswith("/tmp/")}
     text = SPY.replace("MOST_IN_TMP", str(1 + len(kept_in_tmp))).replace("PROBLEM_PATH", str(problem))
-    text = text.replace("CHECKOUT", str(ROOT)).replace("HOME_FOLDER", str(Path.home()))
+    # A checkout below /tmp is kept within the candidate's own /tmp, beside which it may write.
+    own = "/usr" if ROOT.is_relative_to("/tmp") else str(ROOT)
+    text = text.replace("OWN_FOLDER", own).replace("CHECKOUT", str(ROOT)).replace("HOME_FOLDER", str(Path.home()))
     source = write(tmp_path, "spy.cpp", HEAD + text)
     library = tmp_path / "spy.so"
     subprocess.run(["g++", "-fopenmp", "-shared", "-fPIC", "-w", source, "-o", str(library)], check=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import shutil
 import struct
+import time
 from pathlib import Path
 
 import psutil
@@ -13,12 +14,13 @@ import pytest
 from kernels.childprocess import ChildLimits, ChildResult, run
 from kernels.codegen.emission import Unit
 from kernels.codegen.sm90a import emit_stage
+from kernels.dtypes import DType
 from kernels.toolchain import nvcc
 from kernels.toolchain.errors import BuildCancelled
 from kernels.toolchain.nvcc import SIDE_BY_SIDE, Nvcc
 from kernels.toolchain.nvcc_stages import Stages, module_id, parse
 from kernels.toolchain.report import BuildOutcome
-from tests.codegen.sm90a_stages import F16, product, tensor, transposed
+from tests.codegen.sm90a_stages import F16, cast, tensor
 
 UNIT = Unit("mu_map_0123456789ab", "cuda", "int answer() { return 42; }\n", (), ("y",))
 EM_CUDA = 190
@@ -162,7 +164,18 @@ def test_a_change_of_mind_ends_both_halves(tmp_path: Path) -> None:
     with pytest.raises(BuildCancelled):
         made.compile(UNIT, tmp_path / "u.so", 30, (tmp_path / "pid").exists)
     pid = int((tmp_path / "pid").read_text(encoding="utf-8"))
-    assert not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+    # It was sent SIGKILL, which takes effect soon.
+    until = time.monotonic() + 5
+    while lives(pid) and time.monotonic() < until:
+        time.sleep(0.01)
+    assert not lives(pid)
+
+
+def lives(pid: int) -> bool:
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
 
 
 def test_what_is_not_understood_is_left_to_one_call(tmp_path: Path) -> None:
@@ -205,10 +218,9 @@ def _text_sections(image: bytes) -> dict[str, bytes]:
 def test_the_machine_code_is_the_same_as_by_one_call(tmp_path: Path) -> None:
     found = nvcc.find()
     assert found is not None
-    if found.cutlass is None or not shutil.which("g++"):
-        pytest.skip("CUTLASS's headers or a host compiler are not installed")
-    x, w = tensor("x", F16, (512, 256)), transposed(tensor("w", F16, (256, 256)))
-    unit = emit_stage(product(x, w, [], tile=[128, 128, 64]), None).unit
+    if not shutil.which("g++"):
+        pytest.skip("no host compiler is installed")
+    unit = emit_stage(cast(tensor("x", F16, (512, 256)), DType.F32), None).unit
     code = []
     for side_by_side in (True, False):
         folder = tmp_path / str(side_by_side)
