@@ -71,8 +71,7 @@ class Measuring:
         found = [phase.outputs_check(), timing.clock_check(own), timing.trend_check(own)]
         if self._request.device != "host":
             found.append(timing.events_check(own))
-        shared = self._request.device == "host"
-        found.append(crosscheck.repeats_check(self._candidate, own.samples, shared=shared))
+        found.append(self._repeats(own))
         compared = [self._baseline(phase, timed, baseline) for baseline in list(self._baselines.live)]
         stages = timing.stage_shares(self._candidate)
         recorded = self._activity(own, found)
@@ -178,6 +177,19 @@ class Measuring:
             f"{self._request.warmup} warm-up calls first; {phase.sets} input sets; {written}; "
             f"same process kind, threads and data for every subject"
         )
+
+    def _repeats(self, own: Timed) -> Check:
+        """The judge's own clock beside the child's; on a CPU with an eye on who else has the cores."""
+        if self._request.device != "host":
+            return crosscheck.repeats_check(self._candidate, own.samples)
+        watch = Watch(self._pids)
+        watch.before()
+
+        def others() -> float | None:
+            watch.after(crosscheck.NAME)
+            return watch.of(crosscheck.NAME).others_share
+
+        return crosscheck.repeats_check(self._candidate, own.samples, others)
 
     # --- beside the time ------------------------------------------------------------------------
 

@@ -6,6 +6,8 @@ import time
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
+
 from kernels.harness.crosscheck import repeats_check
 from kernels.harness.evaluation import Check
 
@@ -25,8 +27,8 @@ class Scripted:
         return {}
 
 
-def decide(child: Any, median_s: float, *, quiet: bool = True) -> Check:
-    return repeats_check(child, [median_s] * 3, shared=True, quiet=lambda: quiet)
+def decide(child: Any, median_s: float, others: float | None = 0.0) -> Check:
+    return repeats_check(child, [median_s] * 3, lambda: others)
 
 
 def test_one_run_that_takes_what_was_said_is_enough() -> None:
@@ -48,23 +50,24 @@ def test_one_quick_run_among_slow_ones_proves_that_it_can() -> None:
     assert len(child.calls) == 4
 
 
-def test_four_quiet_runs_that_all_took_too_long_fail() -> None:
-    child = Scripted(0.05)
+def test_runs_that_all_took_too_long_fail() -> None:
+    child = Scripted(0.3)
     check = decide(child, 1e-3)
     assert check.failed
     assert len(child.calls) == 4
     assert check.seen is not None
-    assert check.seen >= 0.05
+    assert check.seen >= 0.3
     assert check.limit == 2 * 2e-3 + 1e-3
 
 
-def test_where_others_take_the_cores_nobody_is_accused() -> None:
-    check = decide(Scripted(0.1), 1e-3, quiet=False)
+@pytest.mark.parametrize(("share", "words"), [(0.6, "had 60 %"), (None, "an unknown part")])
+def test_where_others_had_the_cores_nobody_is_accused(share: float | None, words: str) -> None:
+    check = decide(Scripted(0.3), 1e-3, share)
     assert not check.done
     assert not check.failed
-    assert "too busy a machine to tell" in check.note
+    assert words in check.note
 
 
 def test_on_a_card_the_cores_do_not_matter() -> None:
-    child: Any = Scripted(0.05)
-    assert repeats_check(child, [1e-3], shared=False, quiet=lambda: False).failed
+    child: Any = Scripted(0.3)
+    assert repeats_check(child, [1e-3]).failed
