@@ -24,6 +24,7 @@ _MS_PRIVATE = 1 << 18
 _FLAGS = {
     "ro": 1, "nosuid": 2, "nodev": 4, "noexec": 8, "noatime": 1 << 10, "nodiratime": 1 << 11, "relatime": 1 << 21,
 }  # fmt: skip
+_PROC = _MS_NOSUID | _MS_NODEV | _MS_NOEXEC
 _SYS_MOUNT_SETATTR = 442
 _AT_FDCWD, _AT_RECURSIVE = -100, 0x8000
 _MOUNT_ATTR_RDONLY, _MOUNT_ATTR_NOSUID = 1, 2
@@ -78,8 +79,7 @@ def enter(view: View) -> None:
             _mount("/dev/null", path, "", _MS_BIND)
     if _SHARED.is_dir():
         _tmpfs(_SHARED, view.tmp_bytes)
-    # Read-only, since the user may be root, to whom parts of the kernel's settings would be open.
-    _mount("proc", Path("/proc"), "proc", _MS_RDONLY | _MS_NOSUID | _MS_NODEV | _MS_NOEXEC)
+    _own_proc()
     drop_capabilities()
 
 
@@ -125,6 +125,19 @@ def _read_only() -> None:
         _mount("", Path("/"), "", _MS_PRIVATE | _MS_REC)
         for target, flags in _mounts().items():
             _remount(target, flags | _MS_RDONLY | _MS_NOSUID)
+
+
+def _own_proc() -> None:
+    """/proc of these process numbers. Processes can be written to, as CUDA's driver must; the kernel's settings cannot.
+
+    Everything beside the processes is covered read-only, since the user may be root, to whom parts would be open.
+    """
+    proc = Path("/proc")
+    _mount("proc", proc, "proc", _PROC)
+    for path in proc.iterdir():
+        if not path.name.isdigit() and not path.is_symlink():
+            _mount(str(path), path, "", _MS_BIND)
+            _mount("", path, "", _MS_REMOUNT | _MS_BIND | _MS_RDONLY | _PROC)
 
 
 def _mounts() -> dict[Path, int]:

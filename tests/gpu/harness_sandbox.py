@@ -44,6 +44,10 @@ def _view() -> None:
     namespaces.enter(namespaces.View(sandbox["masked"], sandbox["kept"], [], 2**30))
 
 
+def _proc() -> None:
+    namespaces._mount("proc", Path("/proc"), "proc", 0)
+
+
 def _read_only() -> None:
     _unshared(namespaces._CLONE_NEWNS)()
     namespaces._read_only()
@@ -60,6 +64,11 @@ PARTS: dict[str, tuple[Callable[[], None] | None, Callable[[], None] | None]] = 
     "own mounts": (_unshared(namespaces._CLONE_NEWNS), None),
     "read-only mounts": (None, _read_only),
     "all namespaces": (namespaces.separate, None),
+    "all namespaces, read-only mounts": (namespaces.separate, namespaces._read_only),
+    "all namespaces, own /proc": (namespaces.separate, _proc),
+    "all namespaces, own /tmp": (namespaces.separate, lambda: namespaces._mask(Path(namespaces.TMP), _VIEW)),
+    "all namespaces, own /dev/shm": (namespaces.separate, lambda: namespaces._tmpfs(namespaces._SHARED, 2**30)),
+    "all namespaces, no capabilities": (namespaces.separate, namespaces.drop_capabilities),
     "the whole sandbox": (namespaces.separate, _view),
 }
 """By name: what the forked process does, and what its own child does before it starts the driver."""

@@ -54,7 +54,8 @@ static int look() {
   if (entries("/tmp", 0) > MOST_IN_TMP) return 66;
   const char* places[] = {"/var/tmp/spy", "/usr/spy", "/dev/spy", "/spy", "OWN_FOLDER/spy", "HOME_FOLDER/spy"};
   for (const char* place : places) if (writes(place)) return 67;
-  if (writes("/proc/sys/kernel/core_pattern")) return 68;
+  if (writes("/proc/sys/kernel/core_pattern") || writes("/proc/sysrq-trigger")) return 68;
+  if (!writes("/proc/self/comm")) return 75;  /* CUDA's driver names its threads, and does not start where it cannot */
   if (!mount("none", "/tmp", "tmpfs", 0, 0)) return 69;
   FILE* f = fopen("PROBLEM_PATH", "r");
   if (f && fgetc(f) != EOF) return 70;
