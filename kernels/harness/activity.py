@@ -20,7 +20,8 @@ from kernels.harness.subject import SubjectFailed
 
 NAME_LENGTH = 400
 """Letters of a kernel's name that a record keeps."""
-_KINDS = frozenset({"kernel", "memcpy", "memset"})
+_FLUSH = "flush"
+_KINDS = frozenset({"kernel", "memcpy", "memset", _FLUSH})
 _MANGLED = re.compile(rb"(?<![A-Za-z0-9_$.])_Z[A-Za-z0-9_$.]{3,}")
 _LIBRARY = re.compile(
     r"(^|[\s<(:])(at|c10|torch|cudnn|cublas|cublasLt|cusparse|cusolver|cufft|thrust|cub|flash|pytorch_flash|nccl)::"
@@ -32,13 +33,14 @@ cutlass_80_…. A name of the candidate's own shared object comes first, so CUTL
 
 
 def activity_of(calls: Any, method: str, symbols: frozenset[str]) -> Activity:
-    """The record of some calls, each a list of ``[kind, name, start_ns, duration_ns]``.
+    """The record of some calls, each a list of ``[kind, name, start_ns, duration_ns]`` with the flush ahead of it.
 
     ``symbols`` are the names in the candidate's own shared objects. Raises SubjectFailed (crash) of anything else.
     """
-    checked = [_events(call) for call in _list(calls)]
-    if not checked:
+    whole = [_events(call) for call in _list(calls)]
+    if not whole:
         raise SubjectFailed(Outcome.CRASH, "the child sent a record of no call")
+    checked = [[event for event in events if event[0] != _FLUSH] for events in whole]
     sums = [sum(event[3] for event in events) for events in checked]
     spans = [
         max(event[2] + event[3] for event in events) - min(event[2] for event in events) if events else 0
@@ -50,7 +52,15 @@ def activity_of(calls: Any, method: str, symbols: frozenset[str]) -> Activity:
         span_s=statistics.median(spans) * 1e-9,
         calls=len(checked),
         method=method,
+        lead_s=min((lead for events in whole if (lead := _lead(events)) is not None), default=None),
     )
+
+
+def _lead(events: Sequence[Event]) -> float | None:
+    """Seconds from the end of the flush to the start of what came next; below 0 something did not wait for it."""
+    ends = [start + taken for kind, _, start, taken in events if kind == _FLUSH]
+    starts = [start for kind, _, start, _ in events if kind != _FLUSH]
+    return (min(starts) - max(ends)) * 1e-9 if ends and starts else None
 
 
 def named(answer: dict[str, Any]) -> list[list[list[Any]]]:
@@ -182,8 +192,16 @@ def activity_checks(activity: Activity, median_s: float, stages: int) -> list[Ch
         if ratio > _SPAN_OVER_EVENTS:
             words += "; more than the events saw: work outside of them"
         found.append(Check("activity against events", ratio, None, True, f"{words} ({activity.method})"))
+    if activity.lead_s is not None:
+        words = (
+            "from the end of the flush ahead of a call to the start of its first work; below 0 that began before "
+        )
+        words += "the timed window, on a stream of its own"
+        found.append(Check("work in the window", activity.lead_s, _EARLY_S, activity.lead_s >= _EARLY_S, words))
     return found
 
 
+_EARLY_S = -2e-6
+"""Time stamps of one card differ by less."""
 _SPAN_OVER_EVENTS = 1.25
 """Under the profiler a launch takes a little longer, so gaps grow; a quarter more is no longer that."""

@@ -7,6 +7,7 @@ arena while torch is still being imported.
 
 from __future__ import annotations
 
+import ctypes
 import fcntl
 import mmap
 import os
@@ -122,11 +123,12 @@ def _region(form: Sequence[Any]) -> Region:
 
 
 class Arena:
-    """The mapped memory as tensors that share it."""
+    """The mapped memory as tensors that share it: a file's, or ``card``, the same as bytes on a card."""
 
-    def __init__(self, descriptor: int, layout: Layout) -> None:
+    def __init__(self, descriptor: int, layout: Layout, card: Tensor | None = None) -> None:
         self.layout = layout
-        self._memory = mmap.mmap(descriptor, layout.total_bytes)
+        self._card = card
+        self._memory = mmap.mmap(descriptor, layout.total_bytes) if card is None else b""
         self.parameters = {name: self._tensor(region) for name, region in layout.parameters.items()}
         self.inputs = [[self._tensor(region) for region in regions] for regions in layout.inputs]
         self.outputs = [[self._tensor(region) for region in regions] for regions in layout.outputs]
@@ -137,24 +139,43 @@ class Arena:
         dtype = getattr(torch, region.dtype.torch_name)
         count = TensorSpec("", region.dtype, region.shape).elements
         if count == 0:
-            return torch.empty(region.shape, dtype=dtype)
+            return torch.empty(region.shape, dtype=dtype, device="cpu" if self._card is None else self._card.device)
+        if self._card is not None:
+            return self._card[region.offset : region.offset + region.bytes].view(dtype).reshape(region.shape)
         flat = torch.frombuffer(self._memory, dtype=dtype, count=count, offset=region.offset)
         return flat.reshape(region.shape)
 
 
 def poison(tensor: Tensor) -> None:
-    """Fill with what no right answer looks like: NaN in every float type, 0xA5 bytes in whole numbers."""
+    """Fill a contiguous tensor with what no right answer looks like: NaN in float types, 0xA5 bytes in whole numbers.
+
+    On a CPU by one thread: several would wait for each other where other processes have the cores.
+    """
     import torch
 
-    if tensor.numel():
-        value = _POISON if tensor.is_floating_point() else POISON_OF_INTEGERS
+    if tensor.numel() == 0:
+        return
+    value = _POISON if tensor.is_floating_point() else POISON_OF_INTEGERS
+    if tensor.device.type == "cpu":
+        ctypes.memset(tensor.data_ptr(), value, tensor.nbytes)
+    else:
         tensor.reshape(-1).view(torch.uint8).fill_(value)
 
 
+def copy_over(target: Tensor, source: Tensor) -> None:
+    """Copy to a tensor of the same type and shape; on a CPU by one thread, as ``poison`` does."""
+    dense = target.is_contiguous() and source.is_contiguous() and not source.is_neg()
+    if dense and target.device.type == source.device.type == "cpu":
+        ctypes.memmove(target.data_ptr(), source.data_ptr(), target.nbytes)
+    else:
+        target.copy_(source)
+
+
 def same_bits(left: Tensor, right: Tensor) -> bool:
-    """Whether two contiguous tensors of one type and shape agree bit by bit, NaN included."""
+    """Whether two contiguous tensors of one type and shape agree bit by bit, NaN included; compared where left is."""
     import torch
 
     if left.numel() == 0:
         return True
+    right = right.to(left.device)
     return bool(torch.equal(left.reshape(-1).view(torch.uint8), right.reshape(-1).view(torch.uint8)))

@@ -135,7 +135,9 @@ class Baselines:
         subject = baseline.subject
         try:
             subject.wait_ready()
-            self._load(subject, reference, self._form(baseline), copies_outputs=False)
+            # On a CPU what lies between two calls is part of the caches' state, so it is the candidate's: a copy.
+            copies = self._request.device == "host"
+            self._load(subject, reference, self._form(baseline), copies_outputs=copies)
             if baseline.kind in SLOW:
                 # Inputs as those that will be timed: what is compiled or chosen may depend on them.
                 for shared, tensor in zip(subject.arena.inputs[0], reference.inputs(), strict=True):

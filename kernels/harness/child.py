@@ -1,7 +1,7 @@
 """The process of one subject: it maps the arena, loads what it is told to, and does calls when asked.
 
 What it sends back (that a call is over, and raw samples) is never a verdict. Messages, each answered by one:
-``load``, ``prepare``, ``fetch``, ``verify``, ``strided``,
+``card`` (where the arena lies on a card), ``load``, ``prepare``, ``fetch``, ``verify``, ``strided``,
 ``block``, ``publish``, ``stages``, ``trace``, ``repeat``, ``finish``.
 Anything a subject raises goes back as ``{"error": slug, "detail": text}``.
 """
@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, NoReturn
 from kernels.harness import channel
 
 if TYPE_CHECKING:
+    from torch import Tensor
+
     from kernels.harness.session import Session
 
 
@@ -26,6 +28,7 @@ def serve(link: socket.socket, arena_fd: int) -> None:
     from kernels.harness import session as sessions
 
     session: Session | None = None
+    card: Tensor | None = None
     channel.send(link, {"ready": True})
     while True:
         try:
@@ -33,13 +36,25 @@ def serve(link: socket.socket, arena_fd: int) -> None:
         except channel.ChannelClosed:
             return
         try:
-            if session is None:
-                session, answer = sessions.load(message, arena_fd)
+            if session is None and message["do"] == "card":
+                card, answer = map_card(link, message["bytes"])
+            elif session is None:
+                session, answer = sessions.load(message, arena_fd, card)
             else:
                 answer = session.answer(message)
         except Exception as error:  # noqa: BLE001 -- whatever a subject raises is its outcome, not this process's end
             answer = sessions.failure(error)
         channel.send(link, answer)
+
+
+def map_card(link: socket.socket, size: int) -> tuple[Tensor | None, channel.Message]:
+    """The arena on the card, whose descriptor follows the message; ``{"none": reason}`` where it cannot be mapped."""
+    from kernels.harness.cardmemory import CardMemory, CardMemoryRefused
+
+    try:
+        return CardMemory.receive(link, size).tensor(), {}
+    except (CardMemoryRefused, OSError, RuntimeError) as why:
+        return None, {"none": str(why)[:500]}
 
 
 def wake_card() -> None:

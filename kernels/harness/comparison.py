@@ -1,8 +1,8 @@
 """How far an output is from the reference, by several measures at once. Runs only in the supervisor (torch on top).
 
 Errors are measured against the float64 reference, with those of torch eager in the problem's own precision beside
-them. Outputs are gone through once, in pieces that stay in a cache: a large output costs neither several passes
-through memory nor copies of its size. It makes no checks; ``checks`` does.
+them, where the reference's outputs lie: on the card, if they were left there. Outputs are gone through once, in pieces:
+a large output costs neither several passes through memory nor copies of its size. It makes no checks; ``checks`` does.
 """
 
 from __future__ import annotations
@@ -141,7 +141,7 @@ def moved(before: Expected, after: Expected) -> float:
     for old, new, scale in zip(before.exact, after.exact, after.scales, strict=True):
         old, new = _as_matrices(old), _as_matrices(new)
         gaps = [0.0]
-        each_piece(new.shape, partial(_add_gap, gaps, old, new))
+        each_piece(new, partial(_add_gap, gaps, old, new))
         gap = max(gaps)
         found.append(gap / scale.peak if scale.peak else math.inf if gap else 0.0)
     return max(found)
@@ -159,8 +159,8 @@ def disagree(
     found: list[tuple[float, int]] = [(0.0, 0)]
     for one, other, exact, scale in zip(first, again, expected.exact, expected.scales, strict=True):
         rule = _rule(tolerance, exact.dtype if one.is_floating_point() else one.dtype)
-        matrices = [_as_matrices(tensor) for tensor in (one, other, exact)]
-        each_piece(matrices[2].shape, partial(_add_disagreement, found, matrices, scale, rule))
+        matrices = [_as_matrices(tensor.to(exact.device)) for tensor in (one, other, exact)]
+        each_piece(matrices[2], partial(_add_disagreement, found, matrices, scale, rule))
     return max(largest for largest, _ in found), sum(beyond for _, beyond in found)
 
 
@@ -188,9 +188,8 @@ def _measure_one(
     slack = EAGER_FACTOR * scale.own_error if as_far_as_eager else 0.0
     tiles = torch.zeros_like(scale.tiles)
     tally = _Tally(seen, exact, own, scale, tolerance, slack, tiles)
-    whole = tally.exact.shape
-    others = [_Tally(seen, exact, own, scale, tolerance, slack, tiles) for _ in range(workers(whole) - 1)]
-    in_pieces(whole, [tally.add, *(other.add for other in others)])
+    others = [_Tally(seen, exact, own, scale, tolerance, slack, tiles) for _ in range(workers(tally.exact) - 1)]
+    in_pieces(tally.exact, [tally.add, *(other.add for other in others)])
     for other in others:
         tally.merge(other)
     count = exact.numel()
@@ -227,7 +226,7 @@ class _Tally:
         slack: float,
         tiles: Tensor,
     ) -> None:
-        self.seen, self.exact, self.own = map(_as_matrices, (seen.cpu(), exact, own))
+        self.seen, self.exact, self.own = map(_as_matrices, (seen.to(exact.device), exact, own))
         self.scale = scale
         self.rule = _rule(tolerance, own.dtype)
         self.slack = slack
@@ -248,7 +247,7 @@ class _Tally:
             self._excess, self.worst = other._excess, other.worst
 
     def add(self, piece: Piece) -> None:
-        """One piece: at most a few hundred thousand elements."""
+        """One piece, as ``pieces`` cuts them."""
         exact, own, seen = self.exact[piece], self.own[piece].double(), self.seen[piece].double()
         error = (seen - exact).abs_()
         gap = (seen - own).abs_()
@@ -330,7 +329,7 @@ def _allowed(exact: Tensor, scale: Scale, rule: Tolerance) -> Tensor:
 def _scale(exact: Tensor, own: Tensor) -> Scale:
     exact, own = _as_matrices(exact), _as_matrices(own)
     batch, rows, columns = exact.shape
-    tiles = torch.zeros(batch, -(-rows // TILE), -(-columns // TILE), dtype=torch.float64)
+    tiles = torch.zeros(batch, -(-rows // TILE), -(-columns // TILE), dtype=torch.float64, device=exact.device)
     found: list[tuple[int, float, float]] = [(0, 0.0, 0.0)]
 
     def look(piece: Piece) -> None:
@@ -343,7 +342,7 @@ def _scale(exact: Tensor, own: Tensor) -> Scale:
         found.append((count, float(size.amax()), float(gap.amax())))
         add_tiles(tiles, piece, size.square_())
 
-    each_piece(exact.shape, look)
+    each_piece(exact, look)
     count, peak, error = sum(n for n, _, _ in found), max(p for _, p, _ in found), max(e for _, _, e in found)
     square = float(tiles.sum())
     return Scale(math.sqrt(square / count) if count else 0.0, peak, square, tiles, error)
@@ -373,7 +372,7 @@ def _worst_tile(number: int, shape: tuple[int, ...], tiles: Tensor, scale: Scale
     wide = torch.full((1, tiles.shape[2]), float(TILE), dtype=torch.float64)
     high[-1], wide[:, -1] = rows - (len(high) - 1) * TILE, columns - (tiles.shape[2] - 1) * TILE
     floor = high * wide * scale.typical**2
-    shares = tiles / scale.tiles.maximum(floor).clamp_min_(_TINY)
+    shares = tiles.cpu() / scale.tiles.cpu().maximum(floor).clamp_min_(_TINY)
     batch, i, j = _index(int(shares.reshape(-1).argmax()), tuple(shares.shape))
     leading = _index(batch, shape[:-2]) if len(shape) > 2 else ()
     ranges = (i * TILE, min((i + 1) * TILE, rows)), (j * TILE, min((j + 1) * TILE, columns))

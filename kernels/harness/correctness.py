@@ -54,7 +54,7 @@ _WORDS = {
     IncorrectReason.STRIDES: "strided inputs are read as dense ones",
     IncorrectReason.REPEATS: "only inputs seen before are answered fast",
     IncorrectReason.NO_KERNEL: "no kernel ran on the card",
-    IncorrectReason.UNFINISHED: "the card went on working after the timed window",
+    IncorrectReason.UNFINISHED: "the card worked outside of the timed window",
     IncorrectReason.CLOCK: "the two clocks disagree",
     IncorrectReason.PROCESSES: "a process was left running",
 }
@@ -82,6 +82,7 @@ CHECK_REASONS = {
     "unseen inputs": IncorrectReason.REPEATS,
     "kernel activity": IncorrectReason.NO_KERNEL,
     "device work": IncorrectReason.UNFINISHED,
+    "work in the window": IncorrectReason.UNFINISHED,
     "clock agreement": IncorrectReason.CLOCK,
     "repeated calls": IncorrectReason.CLOCK,
     "processes": IncorrectReason.PROCESSES,

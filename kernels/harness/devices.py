@@ -16,6 +16,10 @@ from torch import Tensor
 
 Call = Callable[[], object]
 
+_FLUSHES, _LEAST_FLUSHES, _LONG_FLUSH = 4, 2, 256 * 2**20
+"""How many times L2's size a flush writes: long enough for a launch or two to be under way before it is over. Of a
+large L2 less: beyond so many bytes twice its size is enough."""
+
 
 class Device(Protocol):
     """A place to run. ``time`` gives nanoseconds by the device's own clock and by the host's."""
@@ -25,12 +29,15 @@ class Device(Protocol):
     clock: str
 
     def place(self, shared: Tensor) -> Tensor: ...
+    def room(self, shared: Tensor) -> Tensor: ...
     def refresh(self, placed: Tensor, shared: Tensor) -> None: ...
     def publish(self, placed: Tensor, shared: Tensor) -> None: ...
     def stream(self) -> int: ...
     def synchronize(self) -> None: ...
     def before_timed_call(self) -> None: ...
+    def flush(self) -> None: ...
     def time(self, call: Call) -> tuple[int, int]: ...
+    def time_cold(self, call: Call) -> tuple[int, int]: ...
     def facts(self) -> dict[str, str]: ...
 
 
@@ -43,6 +50,10 @@ class HostDevice:
 
     def place(self, shared: Tensor) -> Tensor:
         """The tensor a call works on for this piece of shared memory: itself."""
+        return shared
+
+    def room(self, shared: Tensor) -> Tensor:
+        """Where calls write what belongs to this piece of shared memory: there."""
         return shared
 
     def refresh(self, placed: Tensor, shared: Tensor) -> None:
@@ -63,12 +74,19 @@ class HostDevice:
     def before_timed_call(self) -> None:
         """Done outside the timed window. A buffer beyond the last-level cache would take longer than the call."""
 
+    def flush(self) -> None:
+        """A CPU's caches are not flushed."""
+
     def time(self, call: Call) -> tuple[int, int]:
         """Nanoseconds of one call."""
         began = time.perf_counter_ns()
         call()
         taken = time.perf_counter_ns() - began
         return taken, taken
+
+    def time_cold(self, call: Call) -> tuple[int, int]:
+        """As ``time``: a CPU's caches stay as they are."""
+        return self.time(call)
 
     def facts(self) -> dict[str, str]:
         """What is worth keeping of how calls are prepared; nothing is done to a CPU."""
@@ -78,25 +96,32 @@ class HostDevice:
 class CudaDevice:
     """The card that is visible as device 0. Before each timed call, outside the window, L2 holds nothing of use.
 
-    Lines that a kernel asked L2 to keep would outlive the flush, so they are made ordinary ones first.
+    Lines that a kernel asked L2 to keep would outlive the flush, so they are made ordinary ones first. The card is idle
+    before the flush and still at work on it when the call's launches come: what a launch takes the host is then no
+    part of the time unless the card has to wait for it, as in a program that runs.
     """
 
     name = "cuda"
     torch_device = "cuda"
     clock = (
-        "CUDA events around each call; before it L2's persisting lines reset and L2 flushed by writing twice its size; "
-        "host clock beside it"
+        "CUDA events around each call, which follows a flush of L2 without a pause; before that the card idle and L2's "
+        "persisting lines reset; host clock beside it"
     )
 
     def __init__(self) -> None:
         self._properties = torch.cuda.get_device_properties(0)
-        flush_bytes = 2 * int(self._properties.L2_cache_size)
+        cache_bytes = int(self._properties.L2_cache_size)
+        flush_bytes = min(_FLUSHES * cache_bytes, max(_LEAST_FLUSHES * cache_bytes, _LONG_FLUSH))
         self._flush = torch.empty(max(flush_bytes, 2**20), dtype=torch.uint8, device="cuda")
         self._reset_persisting = _driver_function("cuCtxResetPersistingL2Cache")
 
     def place(self, shared: Tensor) -> Tensor:
         """A copy on the card."""
         return shared.to("cuda")
+
+    def room(self, shared: Tensor) -> Tensor:
+        """As much memory on the card; its contents come by ``refresh``."""
+        return torch.empty_like(shared, device="cuda")
 
     def refresh(self, placed: Tensor, shared: Tensor) -> None:
         """Copy new contents to the same storage on the card."""
@@ -115,10 +140,13 @@ class CudaDevice:
         torch.cuda.synchronize()
 
     def before_timed_call(self) -> None:
-        """Reset L2's persisting lines, flush L2, and wait."""
+        """Reset L2's persisting lines, and wait until the card is idle."""
         self._reset_persisting()
-        self._flush.zero_()
         torch.cuda.synchronize()
+
+    def flush(self) -> None:
+        """Launch writes of several times L2's size, and do not wait."""
+        self._flush.zero_()
 
     def time(self, call: Call) -> tuple[int, int]:
         """Nanoseconds between two events, and on the host's clock until the whole card is idle again."""
@@ -132,12 +160,48 @@ class CudaDevice:
         host = time.perf_counter_ns() - began
         return int(first.elapsed_time(last) * 1e6), host
 
+    def time_cold(self, call: Call) -> tuple[int, int]:
+        """As ``time``, right behind a flush, whose own time is in neither figure."""
+        ahead = torch.cuda.Event(enable_timing=True)
+        first = torch.cuda.Event(enable_timing=True)
+        last = torch.cuda.Event(enable_timing=True)
+        began = time.perf_counter_ns()
+        ahead.record()
+        self.flush()
+        first.record()
+        call()
+        last.record()
+        torch.cuda.synchronize()
+        host = time.perf_counter_ns() - began
+        return int(first.elapsed_time(last) * 1e6), host - int(ahead.elapsed_time(first) * 1e6)
+
     def facts(self) -> dict[str, str]:
         """Whether the driver does reset persisting lines; some cards have none, and a part of a card may not."""
         code = self._reset_persisting()
         return {
             "persisting L2 lines": "reset before each call" if code == 0 else f"not reset (driver error {code})"
         }
+
+
+class SharedCudaDevice(CudaDevice):
+    """The card with the arena on it: calls work on the shared memory itself."""
+
+    def place(self, shared: Tensor) -> Tensor:
+        """The tensor itself."""
+        return shared
+
+    def room(self, shared: Tensor) -> Tensor:
+        """The tensor itself."""
+        return shared
+
+    def refresh(self, placed: Tensor, shared: Tensor) -> None:
+        """New contents are there: the supervisor has waited for what it wrote."""
+
+    def publish(self, placed: Tensor, shared: Tensor) -> None:
+        """Wait for whatever still writes there, and copy what lies elsewhere."""
+        if placed.data_ptr() != shared.data_ptr():
+            shared.copy_(placed)
+        self.synchronize()
 
 
 def _driver_function(name: str) -> Callable[[], int]:
@@ -148,6 +212,8 @@ def _driver_function(name: str) -> Callable[[], int]:
     return function
 
 
-def open_device(name: str) -> HostDevice | CudaDevice:
-    """The device called "host" or "cuda"."""
-    return CudaDevice() if name == "cuda" else HostDevice()
+def open_device(name: str, *, shared: bool = False) -> HostDevice | CudaDevice:
+    """The device called "host" or "cuda"; ``shared`` where the arena lies on the card."""
+    if name == "host":
+        return HostDevice()
+    return SharedCudaDevice() if shared else CudaDevice()

@@ -14,9 +14,9 @@ from typing import Protocol
 
 from kernels.harness.nvml import Card, NoFigure
 
-MINIMUM_S, LONG_S, MAXIMUM_S, UPDATES = 0.5, 2.0, 4.0, 20
-"""Long enough for half a second and for 20 steps of the counter; given up after 4 s. Calls that take longer than a
-step hide steps from whoever reads between them: there 2 s are enough, which hold 20 of the slowest counter's."""
+MINIMUM_S, LONG_S, MAXIMUM_S, UPDATES = 0.5, 1.0, 4.0, 10
+"""Long enough for half a second and for 10 steps of the counter; given up after 4 s. Calls that take longer than a
+step hide steps from whoever reads between them: there 1 s is enough, which holds 10 of the slowest counter's."""
 _CHUNK_S = 0.02
 _RAPL = Path("/sys/class/powercap")
 

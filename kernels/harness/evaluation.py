@@ -278,6 +278,13 @@ class ModuleCandidate:
 
 Candidate = PlanCandidate | ModuleCandidate
 
+_REPEATS = {"host": 30, "cuda": 100}
+
+
+def repeats_for(device: str) -> int:
+    """Timed calls that make a steady median on a device without taking long: a card's are short."""
+    return _REPEATS[device]
+
 
 @dataclass(frozen=True, slots=True)
 class EvaluationRequest:
@@ -285,7 +292,7 @@ class EvaluationRequest:
 
     ``rounds`` of correctness have fresh inputs each, the last two of them scaled and shifted; at least 3 are made.
     ``baselines`` are what the candidate is timed beside; ``policy`` is the lowest precision that torch's best
-    settings may use; ``energy`` asks for joules a call, which takes up to 2 s a subject.
+    settings may use; ``energy`` asks for joules a call, which takes about 1 s a subject.
     """
 
     problem_path: str

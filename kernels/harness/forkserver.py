@@ -216,7 +216,7 @@ class Keeper:
         self.control.close()
         os.dup2(self.descriptors[_OUT], 1)
         os.dup2(self.descriptors[_ERR], 2)
-        _close_all_but(given)
+        close_all_but(given)
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         if (size := self.message["disk_bytes"]) is not None:
             resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
@@ -297,8 +297,8 @@ def _gone(pidfd: int) -> bool:
     return bool(ready.poll(0))
 
 
-def _close_all_but(kept: list[int]) -> None:
-    """Everything above standard error but these."""
+def close_all_but(kept: list[int]) -> None:
+    """Close everything above standard error but these."""
     for descriptor in [int(path.name) for path in Path("/proc/self/fd").iterdir()]:
         if descriptor > 2 and descriptor not in kept:
             # One of them was the listing's own.

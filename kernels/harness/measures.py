@@ -32,7 +32,8 @@ class Activity:
     """What the card did in one call, by its own record. Medians over ``calls`` instrumented calls, in seconds.
 
     ``sum_s`` adds up kernels, copies and fills; ``span_s`` goes from the first one's start to the last one's end, so
-    it holds the gaps between them, and counts once what ran side by side.
+    it holds the gaps between them, and counts once what ran side by side. ``lead_s`` is the least time from the end of
+    the flush ahead of a call to its first work.
     """
 
     kernels: tuple[KernelActivity, ...]
@@ -40,6 +41,7 @@ class Activity:
     span_s: float
     calls: int
     method: str
+    lead_s: float | None = None
 
     @property
     def launches(self) -> float:

@@ -29,6 +29,8 @@ from kernels.harness.timing import Timed, TimingPhase
 
 _CLOCK_ATTEMPTS = 2
 _TRACED_CALLS, _TRACED_SECONDS = 3, 2.0
+_RENEWING_S = {"host": 1.0, "cuda": 0.3}
+"""How long making new inputs for timed calls may take; a card's calls are short beside that."""
 _NOT_ASKED = "not asked for"
 _NOT_HERE = "not done for this baseline"
 
@@ -92,7 +94,7 @@ class Measuring:
     def _attempts(self) -> tuple[TimingPhase, dict[str, Timed]]:
         """The timing phase; once more from the start where the clocks disagreed (a busy machine can do that)."""
         for _ in range(_CLOCK_ATTEMPTS):
-            timed = {b.subject.name: Timed(b.subject, False, self._estimate_s) for b in self._baselines.live}
+            timed = {b.subject.name: self._baseline_timed(b) for b in self._baselines.live}
             copied = verification.copied_bytes(self._request)
             timed[self._candidate.name] = Timed(self._candidate, True, self._estimate_s, copied)
             phase = self._phase(list(timed.values()))
@@ -102,9 +104,14 @@ class Measuring:
                 break
         return phase, timed
 
+    def _baseline_timed(self, baseline: Baseline) -> Timed:
+        copied = verification.copied_bytes(self._request) if self._request.device == "host" else 0
+        return Timed(baseline.subject, False, self._estimate_s, copied)
+
     def _phase(self, timed: list[Timed]) -> TimingPhase:
         request = self._request
-        plan = timing.Plan(request.repeats, request.warmup, request.tolerance, request.limits)
+        renewing_s = _RENEWING_S[request.device]
+        plan = timing.Plan(request.repeats, request.warmup, request.tolerance, request.limits, renewing_s)
         refresh: Callable[[], verification.Case] = lambda: verification.make_case(self._reference)  # noqa: E731
         return TimingPhase(plan, timed, refresh, self._watch)
 
@@ -147,7 +154,7 @@ class Measuring:
                 baseline = self._baselines.next_one(self._reference)
                 if baseline is None:
                     break
-                timed = {baseline.subject.name: Timed(baseline.subject, False, self._estimate_s)}
+                timed = {baseline.subject.name: self._baseline_timed(baseline)}
                 phase = self._phase(list(timed.values()))
                 phase.run()
             except ProblemFailed:
@@ -166,6 +173,9 @@ class Measuring:
         clock = HostDevice.clock if self._request.device == "host" else CudaDevice.clock
         own_memory = timed.checked and isinstance(self._request.candidate, PlanCandidate)
         written = "outputs in memory made beforehand" if own_memory else "outputs made by torch in each call"
+        if self._request.device == "host":
+            written = "outputs in one place, poisoned before each call" if own_memory else written
+            written += " and copied away after it"
         turns = "blocks"
         if phase.subjects > 1:
             others = (

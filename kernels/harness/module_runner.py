@@ -62,6 +62,9 @@ class ModuleBinding:
         """One call. The result of the call before is freed first, outside nobody's time but its own."""
         self._results = self._model(*self._arguments)
 
+    def poison_outputs(self) -> None:
+        """A module's results are its own or torch's memory, which is not ours to write to."""
+
     def release(self) -> None:
         """Let go of the result, so that the next call finds the allocator as a user's would."""
         self._results = None

@@ -58,6 +58,11 @@ class Card:
         """MHz of the multiprocessors, now."""
         return float(self._asked(lambda: self._nvml.nvmlDeviceGetClockInfo(self._handle, self._nvml.NVML_CLOCK_SM)))
 
+    def highest_sm_clock(self) -> float:
+        """MHz that the multiprocessors never go beyond."""
+        kind = self._nvml.NVML_CLOCK_SM
+        return float(self._asked(lambda: self._nvml.nvmlDeviceGetMaxClockInfo(self._handle, kind)))
+
     def memory_clock(self) -> float:
         """MHz of the memory, now."""
         return float(

@@ -1,4 +1,4 @@
-"""Large tensors gone through in pieces that stay in a cache: several pieces at once, each by one thread.
+"""Large tensors gone through in pieces: on a CPU several that stay in a cache at once, each by one thread.
 
 An operation on so small a piece gains little from several threads, which must meet after each, and on a machine that
 has other work they wait for each other far longer than they compute. Runs only in the supervisor (torch on top).
@@ -17,35 +17,38 @@ from torch import Tensor
 TILE = 64
 """Rows and columns of a tile; pieces are made of whole ones."""
 
-_PIECE = 2**18
+_PIECE, _CARD_PIECE = 2**18, 2**23
+"""Elements: what a core's cache holds several of, and what fills a card without taking much of its memory."""
 _MOST_WORKERS = 16
 
 Piece = tuple[slice, slice, slice]
 Work = Callable[[Piece], None]
 
 
-def pieces(shape: torch.Size) -> Iterator[Piece]:
-    """Whole matrices, or whole rows of tiles of one matrix, or whole tiles of one row of them."""
+def pieces(shape: torch.Size, most: int = _PIECE) -> Iterator[Piece]:
+    """Whole matrices, or whole rows of tiles of one matrix, or whole tiles of one row; about ``most`` elements each."""
     batch, rows, columns = shape
     if 0 in shape:
         return
-    at_once = max(1, _PIECE // (rows * columns))
-    high = rows if rows * columns <= _PIECE else min(rows, max(TILE, _PIECE // columns // TILE * TILE))
-    wide = columns if high * columns <= 2 * _PIECE else max(TILE, _PIECE // high // TILE * TILE)
+    at_once = max(1, most // (rows * columns))
+    high = rows if rows * columns <= most else min(rows, max(TILE, most // columns // TILE * TILE))
+    wide = columns if high * columns <= 2 * most else max(TILE, most // high // TILE * TILE)
     for i in range(0, batch, at_once):
         for j in range(0, rows, high):
             for k in range(0, columns, wide):
                 yield slice(i, i + at_once), slice(j, j + high), slice(k, k + wide)
 
 
-def workers(shape: torch.Size) -> int:
-    """How many pieces of a tensor of this shape are worth working on at once here; at least 1."""
-    return max(1, min(len(list(pieces(shape))), len(os.sched_getaffinity(0)), _MOST_WORKERS))
+def workers(tensor: Tensor) -> int:
+    """How many pieces of a tensor are worth working on at once here; at least 1, and 1 on a card."""
+    if tensor.device.type != "cpu":
+        return 1
+    return max(1, min(len(list(pieces(tensor.shape))), len(os.sched_getaffinity(0)), _MOST_WORKERS))
 
 
-def in_pieces(shape: torch.Size, works: Sequence[Work]) -> None:
-    """Do every piece of a tensor, each of ``works`` its share of them, all at the same time."""
-    todo = list(pieces(shape))
+def in_pieces(tensor: Tensor, works: Sequence[Work]) -> None:
+    """Do every piece of a tensor of three dimensions, each of ``works`` its share of them, all at the same time."""
+    todo = list(pieces(tensor.shape, _PIECE if tensor.device.type == "cpu" else _CARD_PIECE))
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
@@ -60,9 +63,9 @@ def in_pieces(shape: torch.Size, works: Sequence[Work]) -> None:
         torch.set_num_threads(threads)
 
 
-def each_piece(shape: torch.Size, work: Work) -> None:
+def each_piece(tensor: Tensor, work: Work) -> None:
     """``in_pieces`` with work that may be done by several threads at once."""
-    in_pieces(shape, [work] * workers(shape))
+    in_pieces(tensor, [work] * workers(tensor))
 
 
 def _share(work: Work, todo: Sequence[Piece]) -> None:

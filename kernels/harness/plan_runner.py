@@ -123,6 +123,11 @@ class PlanRunner:
     def storages(self, names: Sequence[str]) -> set[str]:
         return {self.values[name].storage for name in names}
 
+    @property
+    def fixed(self) -> set[str]:
+        """Storages whose contents outlive calls: parameters, and what the ``once`` steps made."""
+        return set(self._fixed)
+
     def function(self, symbol: str) -> Any:
         return self._functions[symbol]
 
@@ -198,6 +203,13 @@ class Binding:
     def outputs(self) -> list[Tensor]:
         """The output values as they are now."""
         return [self.tensor(name) for name in self.runner.plan.outputs]
+
+    def poison_outputs(self) -> None:
+        """Make the memory useless that launches write the outputs to, so that one left from another call shows."""
+        runner = self.runner
+        kept = runner.storages(runner.plan.inputs) | runner.fixed | self._moving
+        for storage in runner.storages(runner.plan.outputs) - kept:
+            poison(self.held[storage])
 
     def release(self) -> None:
         """Let go of what torch stages made, so that the next call finds the allocator as a user's would."""

@@ -23,10 +23,14 @@ from torch import Tensor
 from kernels.harness.comparison import Expected
 from kernels.harness.errors import OutOfMemory, ProblemMismatch, ProblemRaised
 from kernels.harness.evaluation import EvaluationRequest, Outcome
+from kernels.harness.input_maker import InputMaker
 from kernels.harness.module_runner import flatten, interleave, structure
 from kernels.harness.plan_runner import first_line, is_out_of_memory
 from kernels.problems.inspection import Signature, TensorSpec
 from kernels.problems.load import build_inputs, build_model, load_module, split_arguments
+
+_MOST_KEPT = 16
+"""Inputs and outputs in float64 must fit so many times into a card's free memory to stay there."""
 
 
 class ProblemFailed(Exception):
@@ -91,10 +95,13 @@ def _problem_error(where: str, error: BaseException) -> ProblemFailed:
 
 
 class Reference:
-    """The problem at one size with secret weights."""
+    """The problem at one size with secret weights. ``maker`` has sets of inputs made ahead, where there is one."""
 
-    def __init__(self, request: EvaluationRequest, guard: Guard, device: str) -> None:
+    def __init__(
+        self, request: EvaluationRequest, guard: Guard, device: str, maker: InputMaker | None = None
+    ) -> None:
         self._guard = guard
+        self._maker = maker
         self._signature = request.signature
         self._device = device
         self.structure = ""
@@ -104,6 +111,7 @@ class Reference:
             self._model = build_model(self._module, secret_seed()).to(device)
             self.parameters = self._checked_parameters()
             self._exact, self.exact_note = self._in_float64()
+        self._kept = _where_kept(device, request.signature)
 
     def _checked_parameters(self) -> dict[str, Tensor]:
         state = {name: tensor.detach().cpu().clone() for name, tensor in self._model.state_dict().items()}
@@ -125,19 +133,22 @@ class Reference:
             return None, f"no float64 model: {first_line(error)}"
 
     def inputs(self, change: Change = Change.NONE) -> list[Tensor]:
-        """A fresh set of tensors from a new secret seed, contiguous, on the CPU; raises ProblemFailed."""
+        """A fresh set of tensors from a new secret seed, contiguous, where they are kept; raises ProblemFailed."""
         with self._guard.step("get_inputs"):
-            given = build_inputs(self._module, secret_seed())
-            tensors = [item for item in given if isinstance(item, Tensor)]
+            tensors = self._maker.take() if self._maker is not None else None
+            if tensors is None:
+                given = build_inputs(self._module, secret_seed())
+                tensors = [item for item in given if isinstance(item, Tensor)]
             if len(tensors) != len(self._signature.inputs):
                 raise ProblemMismatch(seen=f"{len(tensors)} inputs", expected=f"{len(self._signature.inputs)}")
             for spec, tensor in zip(self._signature.inputs, tensors, strict=True):
                 _match(spec, tensor)
-            return [_changed(tensor.detach().cpu().contiguous(), change) for tensor in tensors]
+            return [_changed(tensor.detach().to(self._kept).contiguous(), change) for tensor in tensors]
 
     def expect(self, inputs: list[Tensor]) -> Expected:
         """What the reference gives for these inputs, in both precisions; raises ProblemFailed."""
         with self._guard.step("forward"):
+            inputs = [tensor.to(self._device) for tensor in inputs]
             own = self._run(self._model, inputs)
             if len(own) != len(self._signature.outputs):
                 raise ProblemMismatch(seen=f"{len(own)} outputs", expected=f"{len(self._signature.outputs)}")
@@ -167,18 +178,35 @@ class Reference:
         """One forward on copies of the inputs; buffers that it changes (running statistics) are put back."""
         before = [(buffer, buffer.clone()) for buffer in model.buffers()]
         with torch.no_grad():
-            arguments = interleave([t.clone().to(self._device) for t in inputs], self._signature.constants)
-            given = model(*arguments)
+            copies = [tensor.to(self._device, copy=True) for tensor in inputs]
+            given = model(*interleave(copies, self._signature.constants))
             self.structure = structure(given)
-            results = [t.cpu().contiguous() for t in flatten(given)]
+            state = {tensor.untyped_storage().data_ptr() for tensor in model.state_dict().values()}
+            results = [self._result(tensor, state) for tensor in flatten(given)]
+            if self._device != "cpu":
+                # What was only launched is neither over nor counted as the problem's time.
+                torch.cuda.synchronize()
             for buffer, value in before:
                 buffer.copy_(value)
         return results
+
+    def _result(self, tensor: Tensor, state: set[int]) -> Tensor:
+        """A result to keep: contiguous, and not in memory that the model goes on using."""
+        kept = tensor.to(self._kept).contiguous()
+        return kept.clone() if kept.untyped_storage().data_ptr() in state else kept
 
 
 def secret_seed() -> int:
     """A seed that nobody can predict."""
     return int.from_bytes(os.urandom(7), "little")
+
+
+def _where_kept(device: str, signature: Signature) -> str:
+    """Where inputs and expected outputs stay: on the card, which compares fastest, if there is room to spare."""
+    if device == "cpu":
+        return device
+    wide = 8 * sum(spec.elements for spec in signature.outputs) + sum(spec.bytes for spec in signature.inputs)
+    return device if _MOST_KEPT * wide <= torch.cuda.mem_get_info()[0] else "cpu"
 
 
 def _changed(tensor: Tensor, change: Change) -> Tensor:

@@ -17,7 +17,7 @@ import torch
 
 from kernels.errors import UserError
 from kernels.harness import channel
-from kernels.harness.arena import Arena, layout_from_form
+from kernels.harness.arena import Arena, copy_over, layout_from_form
 from kernels.harness.devices import open_device
 from kernels.harness.errors import DeviceFault, OutOfMemory, OutputMismatch, SubjectRaised
 from kernels.harness.module_runner import ModuleBinding, ModuleRunner
@@ -34,14 +34,17 @@ Move = Callable[[torch.Tensor, torch.Tensor], None]
 class Session:
     """One subject, loaded. Inputs are placed once a set; outputs once a slot; bindings once a pair."""
 
-    def __init__(self, message: Message, arena_fd: int) -> None:
-        self.device = open_device(message["device"])
-        self.arena = Arena(arena_fd, layout_from_form(message["layout"]))
+    def __init__(self, message: Message, arena_fd: int, card: torch.Tensor | None) -> None:
+        self.device = open_device(message["device"], shared=card is not None)
+        self.arena = Arena(arena_fd, layout_from_form(message["layout"]), card)
         self.inputs = [[self.device.place(t) for t in tensors] for tensors in self.arena.inputs]
-        self.outputs = [[self.device.place(t) for t in tensors] for tensors in self.arena.outputs]
+        self.outputs = [[self.device.room(t) for t in tensors] for tensors in self.arena.outputs]
         parameters = {name: self.device.place(tensor) for name, tensor in self.arena.parameters.items()}
         self._parameters = parameters
         self.copies_outputs: bool = message["copies_outputs"]
+        # A CPU's caches stay as they are between calls: outputs in memory of each call's own would be colder than what
+        # torch's allocator gives eager again and again, and eager is what is compared with.
+        self._place = self.arena.layout.warmup_slot if self.device.name == "host" else None
         self._bindings: dict[tuple[int, int], AnyBinding] = {}
         subject = message["subject"]
         self.runner: PlanRunner | ModuleRunner | SourceRunner
@@ -60,10 +63,10 @@ class Session:
             self.runner = ModuleRunner(subject["path"], subject["size"], constants, self.device, parameters)
 
     def binding(self, pair: list[int]) -> AnyBinding:
-        """The call on input set ``pair[0]`` and output slot ``pair[1]``."""
-        key = (pair[0], pair[1])
+        """The call on input set ``pair[0]``. It writes to output slot ``pair[1]``, on a CPU always to one place."""
+        key = (pair[0], pair[1] if self._place is None else self._place)
         if key not in self._bindings:
-            self._bindings[key] = self.runner.bind(self.inputs[pair[0]], self.outputs[pair[1]])
+            self._bindings[key] = self.runner.bind(self.inputs[key[0]], self.outputs[key[1]])
         return self._bindings[key]
 
     def fetch(self, message: Message) -> Message:
@@ -108,13 +111,19 @@ class Session:
                 seen = f"{result.dtype} {list(result.shape)}"
                 raise OutputMismatch(reason=f"a call gave an output of {seen}", check=check)
             if result.data_ptr() != placed.data_ptr() or result.stride() != placed.stride():
-                placed.copy_(result)
+                copy_over(placed, result)
+
+    def _poison_place(self, binding: AnyBinding) -> None:
+        """Poison what all calls write to; slots of their own were poisoned by the supervisor."""
+        if self._place is not None:
+            binding.poison_outputs()
 
     def verify(self, message: Message) -> Message:
         """One call with poisoned memory in between."""
         pair = message["pair"]
         binding = self.binding(pair)
         self.runner.poison_intermediates()
+        self._poison_place(binding)
         binding()
         self.device.synchronize()
         self._collect(binding, pair[1])
@@ -142,8 +151,9 @@ class Session:
         gc.disable()
         try:
             for pair, binding in zip(pairs, bindings, strict=True):
+                self._poison_place(binding)
                 self.device.before_timed_call()
-                by_device, by_host = self.device.time(binding)
+                by_device, by_host = self.device.time_cold(binding)
                 samples.append(by_device)
                 host.append(by_host)
                 if self.copies_outputs:
@@ -179,7 +189,7 @@ class Session:
 
         bindings = [self.binding(pair) for pair in message["pairs"]]
         try:
-            calls = tracing.trace(self.device.before_timed_call, list(bindings))
+            calls = tracing.trace(self.device.before_timed_call, self.device.flush, list(bindings))
             return {**tracing.indexed(calls), "method": tracing.METHOD}
         except tracing.NotTraceable as error:
             return {"none": str(error)}
@@ -243,10 +253,13 @@ def _openmp_runtimes() -> int:
     return sum(1 for path in paths if Path(path).name.startswith(("libgomp", "libomp", "libiomp")))
 
 
-def load(message: Message, arena_fd: int) -> tuple[Session, Message]:
-    """The session that a ``load`` message asks for, with its memory capped first; and the answer to it."""
+def load(message: Message, arena_fd: int, card: torch.Tensor | None = None) -> tuple[Session, Message]:
+    """The session that a ``load`` message asks for, with its memory capped first; and the answer to it.
+
+    ``card`` is the arena as bytes on the card, where it lies there.
+    """
     limit = _limit_memory(message["address_space_bytes"])
-    session = Session(message, arena_fd)
+    session = Session(message, arena_fd, card)
     once_s = session.runner.load()
     # What torch has made by now is never searched for garbage again: that takes a fifth of a second each time.
     gc.freeze()

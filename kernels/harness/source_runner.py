@@ -96,6 +96,9 @@ class SourceBinding:
         except Exception as error:
             raise _named(error, ForwardRaised) from error
 
+    def poison_outputs(self) -> None:
+        """A module's results are its own or torch's memory, which is not ours to write to."""
+
     def release(self) -> None:
         """Let go of the result, so that the next call finds the allocator as a user's would."""
         self._results = None

@@ -17,13 +17,17 @@ import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kernels import childprocess
 from kernels.harness import arena, channel, isolation
 from kernels.harness.evaluation import Limits, Outcome
 from kernels.harness.forked import MAXIMUM_FILES, Forked
 from kernels.harness.namespaces import TMP
+from kernels.harness.processtree import family, proportional, resident
+
+if TYPE_CHECKING:
+    from kernels.harness.cardmemory import CardMemory
 
 _WATCH_S = 0.25
 _MAXIMUM_PROCESSES = 64
@@ -89,6 +93,7 @@ class Holding:
 
 class Subject:
     """One child process and its arena. ``warm`` is whether it is forked from a server; see ``wait_ready``.
+    ``arena_place`` says where the arena lies, and on a card why it does not lie there.
 
     ``calls_s`` adds up the seconds that the subject's own code took; of a block of timed calls that is what the
     child's clock says of the calls alone, without what lies between them.
@@ -105,6 +110,8 @@ class Subject:
         self.calls_s = 0.0
         self.arena_fd = arena.create(layout)
         self._mapped: arena.Arena | None = None
+        self._card: CardMemory | None = None
+        self.arena_place = "shared memory"
         self._remaining_s = holding.limits.seconds
         self._parser = channel.Parser()
         self._output = bytearray()
@@ -186,16 +193,43 @@ class Subject:
             self._answer(time.monotonic() + self.limits.seconds)
         # A forked process's number came before its first word.
         self._process.poll()
+        if self._holding.device == "cuda":
+            self._move_to_card()
 
-    def ask(self, message: channel.Message, patience: Patience | None = None) -> channel.Message:
+    def _move_to_card(self) -> None:
+        """Have the arena on the card, where its driver shares memory: nothing is copied between the processes then."""
+        from kernels.harness.cardmemory import CardMemory, CardMemoryRefused
+
+        memory: CardMemory | None = None
+        try:
+            memory = CardMemory.create(self.layout.total_bytes)
+            with memory.exported() as descriptor:
+                answer = self.ask({"do": "card", "bytes": memory.bytes}, descriptor=descriptor)
+        except (CardMemoryRefused, RuntimeError) as why:
+            answer = {"none": str(why)}
+        if memory is None or "none" in answer:
+            if memory is not None:
+                memory.close()
+            self.arena_place += f": the card's is not shared here ({str(answer['none'])[:200]})"
+            return
+        self.arena_place = "the card's memory, mapped by both processes"
+        self._card, self._mapped = memory, arena.Arena(self.arena_fd, self.layout, memory.tensor())
+
+    def ask(
+        self, message: channel.Message, patience: Patience | None = None, descriptor: int | None = None
+    ) -> channel.Message:
         """Send a message and wait for its answer, within what is left of the subject's seconds or ``patience``.
 
         Raises SubjectFailed.
         """
+        if self._card is not None:
+            self._card.settle()
         began = time.monotonic()
         try:
             channel.send(self._link, message)
-        except channel.ChannelClosed as error:
+            if descriptor is not None:
+                socket.send_fds(self._link, [b"\0"], [descriptor])
+        except (channel.ChannelClosed, OSError) as error:
             raise self._death() from error
         if patience is not None:
             answer = self._answer(began + patience.seconds, patience)
@@ -225,7 +259,7 @@ class Subject:
 
     def pids(self) -> list[int]:
         """The numbers of those processes, as this process sees them."""
-        return _family(self._process.pid)
+        return family(self._process.pid)
 
     def dismiss(self) -> None:
         """Have it ended without waiting for that; ``close`` waits. A card takes its time to let a process go."""
@@ -235,6 +269,10 @@ class Subject:
     def close(self) -> None:
         """End the child and everything that it started. Closing once more does nothing."""
         self._stop()
+        if self._card is not None:
+            self._mapped = None
+            self._card.close()
+            self._card = None
         if self.arena_fd >= 0:
             os.close(self.arena_fd)
             self.arena_fd = -1
@@ -304,17 +342,17 @@ class Subject:
     def _watch(self) -> None:
         if self._process.poll() is not None:
             raise self._death()
-        family = _family(self._process.pid)
-        if len(family) > _MAXIMUM_PROCESSES:
+        members = family(self._process.pid)
+        if len(members) > _MAXIMUM_PROCESSES:
             raise SubjectFailed(
                 Outcome.CRASH,
-                f"{self.name} started {len(family)} processes ({_MAXIMUM_PROCESSES} allowed); stopped",
+                f"{self.name} started {len(members)} processes ({_MAXIMUM_PROCESSES} allowed); stopped",
             )
         allowed = self.limits.memory_bytes + self.layout.total_bytes
-        if sum(map(_resident, family)) > allowed and (resident := sum(map(_proportional, family))) > allowed:
+        if sum(map(resident, members)) > allowed and (held := sum(map(proportional, members))) > allowed:
             raise SubjectFailed(
                 Outcome.OUT_OF_MEMORY,
-                f"{self.name} holds {resident} bytes; {self.limits.memory_bytes} are allowed; stopped",
+                f"{self.name} holds {held} bytes; {self.limits.memory_bytes} are allowed; stopped",
             )
 
     def _death(self) -> SubjectFailed:
@@ -360,30 +398,3 @@ def _told(name: str, answer: dict[str, Any]) -> SubjectFailed:
         if slug in slugs:
             return SubjectFailed(outcome, detail, str(answer.get("check", "")))
     return SubjectFailed(Outcome.CRASH, f"{name}: {detail}")
-
-
-def _family(pid: int) -> list[int]:
-    """A process and all below it, by /proc's own lists: a walk over all processes would disturb what is timed."""
-    found = [pid]
-    for member in found:
-        for children in Path(f"/proc/{member}/task").glob("*/children"):
-            with contextlib.suppress(OSError):
-                found += map(int, children.read_text("ascii").split())
-    return found
-
-
-def _resident(pid: int) -> int:
-    try:
-        fields = Path(f"/proc/{pid}/statm").read_text("ascii").split()
-    except OSError:
-        return 0
-    return int(fields[1]) * os.sysconf("SC_PAGE_SIZE")
-
-
-def _proportional(pid: int) -> int:
-    """Resident bytes with each shared page divided by its sharers: exact for forked children, and slow to read."""
-    try:
-        lines = Path(f"/proc/{pid}/smaps_rollup").read_text("ascii").splitlines()
-    except OSError:
-        return _resident(pid)
-    return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith("Pss:"))

@@ -36,12 +36,15 @@ from kernels.locks import LockCancelled, machine_lock
 from kernels.records import loads, to_json
 
 if TYPE_CHECKING:
+    from kernels.harness.input_maker import InputMaker
     from kernels.harness.module_loading import ModuleLoading
     from kernels.harness.reference import Guard, Reference
     from kernels.harness.verification import Verification
 
 LOCK_PATIENCE_S = 900.0
 _CANDIDATE = "the candidate"
+_MADE_AHEAD = 5
+"""Sets of inputs beside those of the rounds: for the timed calls, for unseen ones, and for a module's first call."""
 
 
 @dataclass(slots=True)
@@ -117,14 +120,18 @@ class Supervisor:
 
             try:
                 self._limit_own_memory()
+                maker = self._input_maker(stack)
                 baselines.start_others()
                 self.guard = Guard(self.report_fd, self.request.limits.seconds)
-                reference = Reference(self.request, self.guard, "cpu" if self.request.device == "host" else "cuda")
+                where = "cpu" if self.request.device == "host" else "cuda"
+                reference = Reference(self.request, self.guard, where, maker)
                 processes = self._load_candidate(candidate, reference)
                 correct, estimate_s = self._verify(candidate, reference)
                 if not correct:
                     return self._incorrect()
                 baselines.load(reference)
+                if maker is not None:
+                    maker.finish()
             except ProblemFailed as failed:
                 return self.findings.evaluation(failed.outcome, failed.detail)
         with machine_lock(True, patience_s=LOCK_PATIENCE_S, name=self.lock) as waited:
@@ -133,6 +140,16 @@ class Supervisor:
                 return self._time(candidate, baselines, reference, estimate_s, processes)
             except ProblemFailed as failed:
                 return self.findings.evaluation(failed.outcome, failed.detail)
+
+    def _input_maker(self, stack: contextlib.ExitStack) -> InputMaker | None:
+        """Inputs made ahead for a card; on a CPU they would take the cores from what is started meanwhile."""
+        if self.request.device == "host":
+            return None
+        from kernels.harness.input_maker import InputMaker
+
+        maker = InputMaker(self.request, self.request.rounds + _MADE_AHEAD)
+        stack.callback(maker.close)
+        return maker
 
     def spent(self) -> dict[str, float]:
         """Seconds that were not this process's own so far, by whose they were."""
@@ -204,6 +221,8 @@ class Supervisor:
         self.findings.isolation = isolation.describe(self.method, answer["address_space_bytes"], subject.warm)
         facts = {"threads": str(answer["threads"]), "OpenMP runtimes": str(answer["openmp"])}
         facts |= {str(name): str(words)[:200] for name, words in answer["device"].items()}
+        if self.request.device != "host":
+            facts["arena"] = subject.arena_place
         self.findings.machine = machine.describe(self.request.device, facts)
         if module is not None:
             # It is known by now how the child is held, whatever the first call does.

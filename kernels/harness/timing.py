@@ -27,7 +27,7 @@ MINIMUM_CALLS = 10
 SUBJECT_SECONDS = 1.5
 _BLOCK_SECONDS = 0.4
 _WARMUP_SECONDS = 1.0
-_REFERENCE_SECONDS = 1.0
+_WAKING_CALLS, _WAKING_SECONDS = 5, 0.002
 
 _MARGIN_SHARE = 0.25
 _MARGIN_BLOCK_S = 0.010
@@ -36,7 +36,7 @@ _MARGIN_EVENTS_S = 0.0001
 _COPY_BYTES_S = 1e9
 """How far the supervisor's bracket of a block may exceed the child's sum: a quarter, 10 ms a block (two process
 wake-ups on a machine whose cores are all busy), and half a millisecond a call (what lies between two samples);
-outputs that are copied there count too, at 1 GB/s."""
+outputs that are copied there, and poisoned, count too, at 1 GB/s."""
 
 
 @dataclass
@@ -44,7 +44,7 @@ class Timed:
     """One subject while it is being timed. ``estimate_s`` is what a call is expected to take.
 
     ``copied_bytes`` of outputs are copied to their slot after each call, outside the samples and inside the bracket:
-    those that torch makes, and those that are views.
+    those that torch makes, those that are views, and on a CPU all.
     """
 
     subject: Subject
@@ -70,20 +70,21 @@ class Timed:
         return max(1, min(wanted, self.subject.layout.slots, repeats - len(self.samples)))
 
     def warmups(self, warmup: int) -> int:
-        """Untimed calls before a block: all at first, then one to wake the threads up."""
+        """Untimed calls before a block: all at first, then a few that wake threads and clocks up."""
         if self.samples:
-            return 1
+            return max(1, min(warmup, _WAKING_CALLS, int(_WAKING_SECONDS / max(self.estimate_s, 1e-9))))
         return max(1, min(warmup, int(_WARMUP_SECONDS / max(self.estimate_s, 1e-9))))
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is asked of the timing phase."""
+    """What is asked of the timing phase. New inputs are made as long as that has taken less than ``renewing_s``."""
 
     repeats: int
     warmup: int
     tolerance: Tolerance
     limits: Limits
+    renewing_s: float = 1.0
 
 
 class Watcher(Protocol):
@@ -135,7 +136,7 @@ class TimingPhase:
 
     def _renew(self) -> None:
         last = self._reference_s / self.sets * INPUT_SETS if self.sets else 0.0
-        if self._cases and self._reference_s + last > _REFERENCE_SECONDS:
+        if self._cases and self._reference_s + last > self._plan.renewing_s:
             return
         began = time.monotonic()
         self._cases = [self._refresh() for _ in range(INPUT_SETS)]

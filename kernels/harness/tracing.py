@@ -1,4 +1,4 @@
-"""The card's own record of one call: kernels, copies and fills with their times, by CUPTI through torch.profiler.
+"""The card's own record of one call: kernels, copies and fills with their times, by CUPTI through torch's profiler.
 
 Runs only in child processes (torch at the top), in calls of their own after the timed ones. What it sends is
 evidence that comes from the candidate's process; the supervisor weighs it.
@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch._C._autograd import DeviceType
 
-METHOD = "CUPTI through torch.profiler"
+METHOD = "CUPTI through torch's profiler"
 MAXIMUM_EVENTS = 2000
 _NAME_LENGTH = 16384
 """Names of templates are long; the supervisor shortens them once it has found whose they are."""
@@ -24,23 +24,38 @@ class NotTraceable(Exception):
     """The profiler gives nothing here, with the reason in words."""
 
 
-def trace(before: Callable[[], None], calls: list[Callable[[], object]]) -> list[list[list[Any]]]:
+FLUSH = "flush"
+"""The kind of event that the record of a call begins with: what was launched ahead of it."""
+
+
+def trace(
+    before: Callable[[], None], flush: Callable[[], None], calls: list[Callable[[], object]]
+) -> list[list[list[Any]]]:
     """The device's events of each call: ``[kind, name, start_ns, duration_ns]``. Raises NotTraceable.
 
-    ``before`` runs ahead of each call and outside its record. It launches work of its own, and the first record is
-    one of it alone: where that is empty, an empty record of a call would mean nothing.
+    As in timed calls, ``before`` leaves the card idle, and the call follows what ``flush`` launches, which is the first
+    event of the record. The first record is one of that alone: where it is empty, no record would mean anything.
     """
     if torch.profiler.ProfilerActivity.CUDA not in torch.profiler.supported_activities():
         raise NotTraceable("this torch has no CUPTI")
-    if not _record(before):
+    if not _record(flush):
         raise NotTraceable(
             "CUPTI gave no record of work that was certainly done; another profiler may hold the card"
         )
     found = []
     for call in calls:
         before()
-        found.append(_record(call))
+        events = _record(_behind(flush, call))
+        found.append([[FLUSH, *events[0][1:]], *events[1:]] if events else events)
     return found
+
+
+def _behind(flush: Callable[[], None], call: Callable[[], object]) -> Callable[[], None]:
+    def both() -> None:
+        flush()
+        call()
+
+    return both
 
 
 def indexed(calls: list[list[list[Any]]]) -> dict[str, Any]:
@@ -55,10 +70,11 @@ def indexed(calls: list[list[list[Any]]]) -> dict[str, Any]:
 def _record(call: Callable[[], object]) -> list[list[Any]]:
     """The device's events of one call with the wait for its end."""
     try:
-        with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as profiler:
+        # torch.profiler.profile around it would import the compiler first, which takes four seconds.
+        with torch.autograd.profiler.profile(use_device="cuda", use_cpu=False, use_kineto=True) as profiler:
             call()
             torch.cuda.synchronize()
-        events = profiler.profiler.kineto_results.events()
+        events = profiler.kineto_results.events()
     except (AttributeError, AssertionError) as error:
         raise NotTraceable(f"torch.profiler: {error}") from error
     return events_of(events)

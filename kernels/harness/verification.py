@@ -52,9 +52,12 @@ def planned_outputs(candidate: PlanCandidate) -> list[TensorSpec]:
 
 
 def copied_bytes(request: EvaluationRequest) -> int:
-    """Bytes of the outputs that a call does not write to their slots itself, so that they are copied after it."""
+    """Bytes of the outputs that a call does not write to their slots itself, so that they are copied after it.
+
+    On a CPU no call does: see ``Session.binding``.
+    """
     outputs = request.signature.outputs
-    if not isinstance(request.candidate, PlanCandidate):
+    if request.device == "host" or not isinstance(request.candidate, PlanCandidate):
         return sum(spec.bytes for spec in outputs)
     plan = request.candidate.plan
     written = {name for step in plan.steps if isinstance(step, Launch) for name in step.results}

@@ -32,6 +32,7 @@ from kernels.harness.evaluation import (
     ModuleCandidate,
     Outcome,
     PlanCandidate,
+    repeats_for,
 )
 from kernels.harness.tolerance import profile
 from kernels.problems.inspection import Signature, TensorSpec
@@ -128,6 +129,7 @@ def gemm_request(run: Run, **more: Any) -> EvaluationRequest:
         device="cuda",
         tolerance=profile("kernelbench", DType.F16),
         rounds=3,
+        repeats=repeats_for("cuda"),
         limits=Limits(seconds=60.0),
     )
     return replace(request, **more)

@@ -3,8 +3,10 @@
     python -m tests.gpu.sol_bounds --json FILE      # needs a card and torch; about a minute
 
 Checked: no measured rate exceeds the specification at the highest clock; the L2 is faster than memory; library
-products and copies run no faster than their floor, and the floor is at least 0.75 of their time. Exit status 1 where
-a case fails.
+products and copies run no faster than their floor, and the floor is at least 0.75 of their time. A floor holds at the
+highest clock; where the card's power limit lowers the clock under a long product, the floor's share is taken at the
+clock that was read. A product with a short sum, mostly the writing of its result, need only stay above its floor.
+Exit status 1 where a case fails.
 """
 
 from __future__ import annotations
@@ -14,10 +16,11 @@ import json
 import sys
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from kernels.harness.nvml import Card
 from kernels.problems.inspect import inspect_many
 from kernels.problems.inspection import Inspection
 from kernels.records import to_json
@@ -41,6 +44,7 @@ class Case:
     dtype: str
     policy: Policy
     run: Callable[..., Any]
+    plain: bool = True
 
     def source(self) -> str:
         """The problem file."""
@@ -62,7 +66,7 @@ CASES = (
     _product("f16_8192", 8192, 8192, 8192, "float16", Policy.HALF),
     _product("tf32_4096", 4096, 4096, 4096, "float32", Policy.TF32),
     _product("tf32_8192", 8192, 8192, 8192, "float32", Policy.TF32),
-    _product("tf32_small_k", 32768, 32768, 64, "float32", Policy.TF32),
+    replace(_product("tf32_small_k", 32768, 32768, 64, "float32", Policy.TF32), plain=False),
     Case("copy_1g", "a.clone()", ((2**28,),), "float32", Policy.TF32, lambda a: a.clone()),
     Case("scale_1g", "a * 3.0", ((2**28,),), "float32", Policy.TF32, lambda a: a * 3.0),
     Case("add_2g", "a + b", ((2**28,), (2**28,)), "float32", Policy.TF32, lambda a, b: a + b),
@@ -122,19 +126,23 @@ def _cases(device: Device) -> list[dict[str, Any]]:
             found.append(_result(case.name, False, str(inspection)))
             continue
         bounds = bound(count(inspection), inspection, device, case.policy)
-        found.append(_against(case, bounds, _median(case)))
+        found.append(_against(case, bounds, *_median(case)))
     return found
 
 
-def _against(case: Case, bounds: Bounds, seconds: float) -> dict[str, Any]:
+def _against(case: Case, bounds: Bounds, seconds: float, slowdown: float) -> dict[str, Any]:
     share = bounds.floor_s / seconds
+    # Memory does not slow down with the SMs.
+    at_clock = share * slowdown if bounds.bound_class == "compute" else share
     said = f"{seconds * 1e6:.1f} µs, floor {bounds.floor_s * 1e6:.1f} µs, {share:.3f} of it"
-    return _result(case.name, MEANS_SOMETHING <= share <= 1.0, said, seconds=seconds, floor_s=bounds.floor_s,
-                   steering_s=bounds.steering_s)  # fmt: skip
+    said += f", {at_clock:.3f} at its clock"
+    right = share <= 1.0 and (at_clock >= MEANS_SOMETHING or not case.plain)
+    return _result(case.name, right, said, seconds=seconds, floor_s=bounds.floor_s, steering_s=bounds.steering_s,
+                   share=share, share_at_clock=at_clock)  # fmt: skip
 
 
-def _median(case: Case) -> float:
-    """Seconds of one call behind a flush of the L2, the median of many."""
+def _median(case: Case) -> tuple[float, float]:
+    """Seconds of one call behind a flush of the L2, the median of many; the highest clock over the one under it."""
     import torch
 
     torch.backends.cuda.matmul.allow_tf32 = case.policy is not Policy.STRICT
@@ -149,8 +157,12 @@ def _median(case: Case) -> float:
         start.record()
         case.run(*tensors)
         end.record()
+    card = Card(f"GPU-{torch.cuda.get_device_properties(0).uuid}")
+    # The queue is still being worked off here, so these are clocks under load.
+    clocks = [card.sm_clock() for _ in range(3)]
     torch.cuda.synchronize()
-    return sorted(float(start.elapsed_time(end)) for start, end in events)[_CALLS // 2] * 1e-3
+    median = sorted(float(start.elapsed_time(end)) for start, end in events)[_CALLS // 2] * 1e-3
+    return median, card.highest_sm_clock() / min(clocks)
 
 
 if __name__ == "__main__":

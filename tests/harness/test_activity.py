@@ -206,7 +206,7 @@ def test_only_what_runs_on_the_card_is_taken_from_the_profiler_in_order_of_time(
 def test_without_cupti_there_is_a_reason_and_no_record(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.profiler, "supported_activities", lambda: {torch.profiler.ProfilerActivity.CPU})
     with pytest.raises(tracing.NotTraceable, match="no CUPTI"):
-        tracing.trace(lambda: None, [])
+        tracing.trace(lambda: None, lambda: None, [])
 
 
 def test_an_empty_record_of_known_work_makes_every_record_worthless(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -215,9 +215,23 @@ def test_an_empty_record_of_known_work_makes_every_record_worthless(monkeypatch:
     records: list[Any] = [[]]
     monkeypatch.setattr(tracing, "_record", lambda call: records.pop(0))
     with pytest.raises(tracing.NotTraceable, match="certainly done"):
-        tracing.trace(lambda: None, [lambda: None])
-    records[:] = [[["memset", "m", 1, 2]], [["kernel", "k", 5, 6]], []]
+        tracing.trace(lambda: None, lambda: None, [lambda: None])
+    flush = ["memset", "m", 1, 2]
+    records[:] = [[flush], [flush, ["kernel", "k", 5, 6]], [flush]]
     done = SimpleNamespace(before=0)
     before = lambda: setattr(done, "before", done.before + 1)  # noqa: E731
-    assert tracing.trace(before, [lambda: None, lambda: None]) == [[["kernel", "k", 5, 6]], []]
+    own = ["flush", "m", 1, 2]
+    traced = tracing.trace(before, lambda: None, [lambda: None, lambda: None])
+    assert traced == [[own, ["kernel", "k", 5, 6]], [own]]
     assert done.before == 2
+
+
+@pytest.mark.parametrize(("start", "passed"), [(1_000, True), (999, True), (500, False)])
+def test_work_that_did_not_wait_for_the_flush_is_outside_of_the_window(start: int, passed: bool) -> None:
+    call: list[list[Any]] = [["flush", "Memset (Device)", 0, 1_000_000], ["kernel", "k", start * 1_000, 50_000]]
+    found = activity_of([call], "by hand", frozenset())
+    assert [kernel.name for kernel in found.kernels] == ["k"]
+    assert found.sum_s == pytest.approx(50e-6)
+    (check,) = [c for c in activity_checks(found, 60e-6, 1) if c.name == "work in the window"]
+    assert check.passed is passed
+    assert check.seen == pytest.approx((start - 1_000) * 1e-6)

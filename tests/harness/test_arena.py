@@ -63,3 +63,21 @@ def test_regions_do_not_overlap_and_are_aligned() -> None:
     assert all(region.offset % 256 == 0 for region in ordered)
     assert all(a.offset + a.bytes <= b.offset for a, b in itertools.pairwise(ordered))
     assert ordered[-1].offset + ordered[-1].bytes <= layout.total_bytes
+
+
+def test_tensors_are_poisoned_whole_and_copied_by_value() -> None:
+    source = torch.randn(3, 4)
+    for target in (torch.zeros(3, 4), torch.zeros(4, 3).T, torch.zeros(3, 8)[:, ::2]):
+        arena.copy_over(target, source)
+        assert torch.equal(target, source)
+    arena.poison(source)
+    assert bool(source.isnan().all())
+    whole = torch.zeros(5, dtype=torch.int32)
+    arena.poison(whole)
+    assert whole.unique().tolist() == [torch.tensor([0xA5] * 4, dtype=torch.uint8).view(torch.int32).item()]
+    numbers = torch.randn(3, 4)
+    negated = torch.complex(numbers, numbers).conj().imag
+    assert negated.is_neg()
+    target = torch.zeros(3, 4)
+    arena.copy_over(target, negated)
+    assert torch.equal(target, -numbers)

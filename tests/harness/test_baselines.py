@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
 import pytest
 
 from kernels.dtypes import DType
+from kernels.harness import evaluate
 from kernels.harness.baselines import (
     BaselineKind,
     UnknownBaseline,
@@ -13,8 +19,9 @@ from kernels.harness.baselines import (
     quick_baselines,
     why_absent,
 )
-from kernels.harness.evaluation import EAGER
+from kernels.harness.evaluation import EAGER, Outcome
 from kernels.problems.inspection import Signature, TensorSpec
+from tests.harness.conftest import MakeRequest
 
 
 def _signature(dtype: DType) -> Signature:
@@ -88,3 +95,74 @@ class TestSettings:
         assert not torch.equal(result, plain)
         assert torch.allclose(result, plain, atol=0.05)
         assert model.weight.dtype == torch.float32, "the model itself is left as it was"
+
+
+class TestCompile:
+    """The baseline ``compile``; torch's own compiler takes a quarter of a minute at the least, so mostly without it."""
+
+    @pytest.fixture
+    def compiled(self, monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
+        """What a stand-in for torch.compile was called with, once it is called."""
+        import torch
+
+        calls: list[tuple[Any, ...]] = []
+
+        def compile_model(model: Any) -> Any:
+            def call(*arguments: Any) -> Any:
+                calls.append(arguments)
+                return model(*arguments) + 1
+
+            return call
+
+        monkeypatch.setattr(torch, "compile", compile_model)
+        return calls
+
+    def _runner(self, problem: Path, bias: Any) -> Any:
+        from kernels.harness.baseline_runner import BaselineRunner
+        from kernels.harness.devices import HostDevice
+
+        form = {"path": str(problem), "size": "default", "baseline": "compile", "policy": "strict"}
+        runner = BaselineRunner(form, {}, HostDevice(), {"bias": bias})
+        runner.load()
+        return runner
+
+    def test_compiling_is_done_once_before_any_call_and_the_compiled_model_is_what_is_called(
+        self, problem: Path, compiled: list[tuple[Any, ...]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
+        import torch
+        from torch._inductor import config
+
+        monkeypatch.setattr(config, "compile_threads", 8)
+        monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+        for name in ("TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR", "TRITON_HOME"):
+            monkeypatch.setenv(name, "of this machine")
+            monkeypatch.delenv(name)
+        x, bias = torch.randn(64, 96), torch.randn(96)
+        runner = self._runner(problem, bias)
+        assert runner.prepare([x]) == "inductor, default mode"
+        assert [len(arguments) for arguments in compiled] == [1, 1, 1]
+        assert all(arguments[0] is x for arguments in compiled), "on inputs as those that will be timed"
+        assert config.compile_threads == 1, "no pool of processes"
+        assert Path(os.environ["TORCHINDUCTOR_CACHE_DIR"]).parent == tmp_path
+        other = torch.randn(64, 96)
+        binding = runner.bind([other], [torch.empty(64, 96)])
+        with torch.no_grad():
+            binding()
+        (seen,) = binding.outputs()
+        assert torch.equal(seen, torch.relu(other + bias) + 1)
+
+    @pytest.mark.slow
+    def test_on_this_machine_it_is_measured_beside_eager(self, make_request: MakeRequest) -> None:
+        kinds = (BaselineKind.EAGER, BaselineKind.COMPILE)
+        evaluation = evaluate(make_request("bias_relu", baselines=kinds))
+        assert evaluation.outcome is Outcome.PASSED, evaluation.detail
+        name = BaselineKind.COMPILE.full_name
+        compiled = evaluation.baseline(name)
+        assert compiled is not None, evaluation.absent
+        assert compiled.settings.startswith("inductor, default mode (ready in ")
+        assert compiled.agrees, compiled.agrees_note
+        assert compiled.count == 12
+        assert evaluation.speedup(name) is not None
+        assert evaluation.speedup(EAGER) is not None
+        assert evaluation.absent == {}
+        assert evaluation.spent_s[name] > 0

@@ -219,7 +219,7 @@ def test_a_counter_that_stands_still_gives_no_figure() -> None:
 
 def test_a_counter_that_moves_too_rarely_gives_no_figure() -> None:
     clock = Clock(300.0, 1.0, 1e-3)
-    with pytest.raises(NoFigure, match="20 are needed"):
+    with pytest.raises(NoFigure, match="10 are needed"):
         energy.measure(clock, 1e-3, clock.repeat, clock)
 
 

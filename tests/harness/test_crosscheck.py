@@ -1,15 +1,24 @@
-"""The decision on repeated calls, with a scripted child that sleeps instead of computing."""
+"""The decision on repeated calls, with a scripted child and a clock that only its runs move."""
 
 from __future__ import annotations
 
-import time
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from kernels.harness import crosscheck
 from kernels.harness.crosscheck import repeats_check
 from kernels.harness.evaluation import Check
+
+NOW = SimpleNamespace(seconds=0.0)
+
+
+@pytest.fixture(autouse=True)
+def clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    NOW.seconds = 0.0
+    own = SimpleNamespace(perf_counter=lambda: NOW.seconds, monotonic=lambda: NOW.seconds)
+    monkeypatch.setattr(crosscheck, "time", own)
 
 
 class Scripted:
@@ -23,7 +32,7 @@ class Scripted:
     def ask(self, message: dict[str, Any]) -> dict[str, Any]:
         assert message["do"] == "repeat"
         self.calls.append(message["calls"])
-        time.sleep(self.seconds.pop(0) if len(self.seconds) > 1 else self.seconds[0])
+        NOW.seconds += self.seconds.pop(0) if len(self.seconds) > 1 else self.seconds[0]
         return {}
 
 
@@ -56,7 +65,7 @@ def test_runs_that_all_took_too_long_fail() -> None:
     assert check.failed
     assert len(child.calls) == 4
     assert check.seen is not None
-    assert check.seen >= 0.3
+    assert check.seen == pytest.approx(0.3)
     assert check.limit == 2 * 2e-3 + 1e-3
 
 

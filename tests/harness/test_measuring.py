@@ -145,16 +145,18 @@ def test_the_trend_is_recorded_and_never_fails(samples: list[float], seen: float
 class FakeSubject:
     """A process that is never started."""
 
-    def __init__(self, name: str, limits: Limits, fails: bool) -> None:
+    def __init__(self, name: str, limits: Limits, fails: str) -> None:
         self.name, self.limits, self.fails, self.closed = name, limits, fails, False
         self.arena = SimpleNamespace(inputs=[[]])
         self.seen = str
 
     def wait_ready(self) -> None:
-        if self.fails:
+        if self.fails == "load":
             raise SubjectFailed(Outcome.OUT_OF_MEMORY, f"{self.name} ran out of memory")
 
     def ask(self, message: dict[str, Any]) -> dict[str, Any]:
+        if self.fails == message["do"]:
+            raise SubjectFailed(Outcome.TIMEOUT, f"{self.name} took longer than 200 s and was stopped")
         return {"settings": "some", "seconds": 2.0} if message["do"] == "prepare" else {}
 
     def close(self) -> None:
@@ -162,12 +164,12 @@ class FakeSubject:
 
 
 def _baselines(
-    make_request: MakeRequest, kinds: tuple[BaselineKind, ...], failing: str = ""
+    make_request: MakeRequest, kinds: tuple[BaselineKind, ...], failing: str = "", at: str = "load"
 ) -> tuple[Baselines, list[Any]]:
     started: list[Any] = []
 
     def start(name: str, limits: Limits) -> Any:
-        started.append(FakeSubject(name, limits, name == failing))
+        started.append(FakeSubject(name, limits, at if name == failing else ""))
         return started[-1]
 
     request = make_request("bias_relu", baselines=kinds)
@@ -215,6 +217,33 @@ def test_a_baseline_that_cannot_be_loaded_is_absent_with_its_reason(make_request
     assert [baseline.kind for baseline in found.live] == [BaselineKind.EAGER]
     assert found.absent == {BEST: f"{BEST} ran out of memory"}
     assert started[1].closed
+
+
+def test_one_that_compiles_for_too_long_is_absent_with_its_reason(make_request: MakeRequest) -> None:
+    found, started = _baselines(make_request, (BaselineKind.EAGER, BaselineKind.COMPILE), COMPILE, at="prepare")
+    found.start_first()
+    found.start_others(lambda _: 2**40)
+    found.load(REFERENCE)
+    assert [baseline.kind for baseline in found.live] == [BaselineKind.EAGER]
+    assert found.absent == {COMPILE: f"{COMPILE} took longer than 200 s and was stopped"}
+    assert started[1].closed
+
+
+@pytest.mark.parametrize(("device", "copies"), [("host", True), ("cuda", False)])
+def test_on_a_cpu_a_baselines_outputs_are_copied_away_as_the_candidates_are(
+    make_request: MakeRequest, device: str, copies: bool
+) -> None:
+    said: list[dict[str, Any]] = []
+    request = make_request("bias_relu", baselines=(BaselineKind.EAGER,), device=device)
+    found = Baselines(
+        request,
+        arena.lay_out(SIGNATURE),
+        lambda name, limits: FakeSubject(name, limits, ""),  # type: ignore[arg-type,return-value]
+        lambda *_, **options: said.append(options),
+    )
+    found.start_first()
+    found.load(REFERENCE)
+    assert said == [{"copies_outputs": copies}]
 
 
 def test_free_memory_is_some_of_this_machines() -> None:

@@ -124,6 +124,25 @@ def test_a_transposed_view_as_output_is_given_with_its_strides(objects: Path) ->
     assert torch.equal(seen, (x + bias).T)
 
 
+@pytest.mark.parametrize("first", ["launch", "torch"])
+def test_only_outputs_that_a_launch_writes_are_poisoned(objects: Path, first: str) -> None:
+    x, bias, out = torch.randn(8, 4), torch.randn(4), torch.zeros(3, 4)
+    plan = replace(chained(first), outputs=("y", "x", "tail"))
+    built = {name: str(objects / "objects.so") for name in ("add", "relu")}
+    runner = PlanRunner(plan, built, HostDevice(), {"bias": bias})
+    runner.load()
+    given = x.clone()
+    binding = runner.bind([x], [out, torch.zeros(8, 4), torch.zeros(3, 4)])
+    binding()
+    kept = binding.tensor("tail").clone()
+    binding.poison_outputs()
+    assert out.isnan().all()
+    assert torch.equal(x, given), "an output that is an input stays"
+    assert binding.tensor("tail").isnan().all() if first == "launch" else torch.equal(binding.tensor("tail"), kept)
+    binding()
+    assert torch.equal(out, torch.relu(given + bias)[5:])
+
+
 def test_once_steps_run_at_load_alone_and_their_results_stay(objects: Path, tmp_path: Path) -> None:
     """``once_right`` writes in its first call only; a copy of the objects has not been called by another test."""
     shutil.copy(objects / "objects.so", tmp_path)

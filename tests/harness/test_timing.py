@@ -6,11 +6,13 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import torch
 
 from kernels.harness import timing
+from kernels.harness.arena import INPUT_SETS
 from kernels.harness.evaluation import EvaluationRequest, Limits, Outcome
 from kernels.harness.subject import SubjectFailed
-from kernels.harness.verification import make_case
+from kernels.harness.verification import fill, make_case
 from tests.harness.conftest import MakeRequest
 from tests.harness.local import local
 
@@ -43,6 +45,34 @@ def test_a_wrong_output_of_a_timed_call_fails(make_request: MakeRequest, symbol:
     check = phase.outputs_check()
     assert not check.passed
     assert "timed call" in check.note
+
+
+def test_calls_on_a_cpu_write_to_one_place_and_each_output_is_in_its_slot(make_request: MakeRequest) -> None:
+    with local(make_request("bias_relu")) as here:
+        cases = [make_case(here.reference) for _ in range(INPUT_SETS)]
+        for chosen, case in enumerate(cases):
+            fill(here.subject, chosen, case.inputs)
+        here.subject.ask({"do": "block", "pairs": [[0, 0], [1, 1], [0, 2]]})
+        addresses = {here.subject.session.binding([0, slot]).address("y") for slot in range(3)}
+        outputs = [here.subject.arena.outputs[slot][0] for slot in range(3)]
+        for chosen, seen in zip((0, 1, 0), outputs, strict=True):
+            assert torch.allclose(seen, cases[chosen].expected.own[0])
+    assert addresses.isdisjoint(seen.data_ptr() for seen in outputs)
+    assert len(addresses) == 1
+
+
+@pytest.mark.parametrize("how", ["block", "verify"])
+def test_a_call_that_writes_nothing_leaves_no_answer_of_the_call_before(
+    make_request: MakeRequest, how: str
+) -> None:
+    with local(make_request("nothing")) as here:
+        case = make_case(here.reference)
+        fill(here.subject, 0, case.inputs)
+        for (tensor,) in here.subject.arena.outputs:
+            tensor.copy_(case.expected.own[0])
+        message = {"pairs": [[0, 0]]} if how == "block" else {"pair": [0, 0]}
+        here.subject.ask({"do": how, **message})
+        assert here.subject.arena.outputs[0][0].isnan().all()
 
 
 def test_subjects_take_turns_on_the_same_inputs(make_request: MakeRequest) -> None:

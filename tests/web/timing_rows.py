@@ -48,7 +48,7 @@ ACTIVITY = Activity(
     sum_s=0.000203,
     span_s=0.000209,
     calls=3,
-    method="CUPTI through torch.profiler",
+    method="CUPTI through torch's profiler",
 )
 
 

@@ -1,0 +1,143 @@
+"""Sets of inputs made ahead, by processes of their own, while a card and its children get ready.
+
+``get_inputs`` draws on the CPU and takes longer than all else of a card's evaluation. What a maker cannot make, the
+supervisor makes itself, and then sees what is wrong; so nothing here decides anything. A maker runs the problem's own
+code with secret seeds of its own and never meets a candidate. torch at the top; nothing of a card.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import mmap
+import os
+import selectors
+import signal
+import socket
+from pathlib import Path
+from typing import Any, NoReturn
+
+import torch
+from torch import Tensor
+
+from kernels.harness import namespaces
+from kernels.harness.evaluation import EvaluationRequest
+from kernels.harness.forkserver import close_all_but
+from kernels.problems.load import build_inputs, load_module
+
+_MAKERS = 3
+_MOST_BYTES = 4 * 2**30
+"""All sets that may wait together; where they would be more, nothing is made ahead."""
+
+
+class InputMaker:
+    """``count`` sets of inputs, in whatever order they get ready."""
+
+    def __init__(self, request: EvaluationRequest, count: int, makers: int = _MAKERS) -> None:
+        """Forks; to be made before this process uses a card or several threads."""
+        self._ready: list[list[Tensor]] = []
+        self._pids: list[int] = []
+        self._selector = selectors.DefaultSelector()
+        if count * sum(spec.bytes for spec in request.signature.inputs) > _MOST_BYTES:
+            return
+        for number in range(makers):
+            share = count // makers + (number < count % makers)
+            if share:
+                self._fork(request, share)
+
+    def _fork(self, request: EvaluationRequest, share: int) -> None:
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        parent = os.getpid()
+        pid = os.fork()
+        if pid == 0:
+            ours.close()
+            _make(theirs, request, share, parent)
+        theirs.close()
+        self._pids.append(pid)
+        self._selector.register(ours, selectors.EVENT_READ)
+
+    def take(self) -> list[Tensor] | None:
+        """A set that nobody had before, waited for where it is under way; None where none will come."""
+        while not self._ready and self._selector.get_map():
+            self._receive()
+        return self._ready.pop(0) if self._ready else None
+
+    def finish(self) -> None:
+        """Wait until nothing is being made any more: what is timed next wants the machine for itself."""
+        while self._selector.get_map():
+            self._receive()
+
+    def close(self) -> None:
+        """End the makers. Closing once more does nothing."""
+        for key in list(self._selector.get_map().values()) if self._selector.get_map() else []:
+            self._drop(key.fileobj)
+        self._selector.close()
+        for pid in self._pids:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(pid, 0)
+        self._pids = []
+
+    def _receive(self) -> None:
+        for key, _ in self._selector.select():
+            link = key.fileobj
+            assert isinstance(link, socket.socket)
+            try:
+                body, descriptors, _, _ = socket.recv_fds(link, 2**20, 1, socket.MSG_CMSG_CLOEXEC)
+            except OSError:
+                body, descriptors = b"", []
+            if not body or not descriptors:
+                self._drop(link)
+                continue
+            try:
+                self._ready.append(_mapped(descriptors[0], json.loads(body)))
+            finally:
+                os.close(descriptors[0])
+
+    def _drop(self, link: Any) -> None:
+        self._selector.unregister(link)
+        link.close()
+
+
+def _make(link: socket.socket, request: EvaluationRequest, share: int, parent: int) -> NoReturn:
+    """The maker's whole life. Whatever happens in it, it ends here."""
+    try:
+        # Others learn that the supervisor let go of a socket only when nobody else holds it.
+        close_all_but([link.fileno()])
+        namespaces.die_with_parent()
+        signal.setitimer(signal.ITIMER_REAL, max(request.limits.seconds, 1.0))
+        if os.getppid() == parent:
+            module = load_module(Path(request.problem_path), request.size)
+            for _ in range(share):
+                _send(link, build_inputs(module, int.from_bytes(os.urandom(7), "little")))
+    finally:
+        # Neither the supervisor's exit handlers nor what it would say of an error are this process's business.
+        os._exit(0)
+
+
+def _send(link: socket.socket, given: list[Any]) -> None:
+    tensors = [item.detach().cpu().contiguous() for item in given if isinstance(item, Tensor)]
+    places, end = [], 0
+    for tensor in tensors:
+        places.append([end, str(tensor.dtype).removeprefix("torch."), list(tensor.shape)])
+        end += -(-max(tensor.nbytes, 1) // 256) * 256
+    descriptor = os.memfd_create("inputs", os.MFD_CLOEXEC)
+    os.ftruncate(descriptor, max(end, 1))
+    for kept, tensor in zip(_mapped(descriptor, places), tensors, strict=True):
+        kept.copy_(tensor)
+    socket.send_fds(link, [json.dumps(places).encode()], [descriptor])
+    os.close(descriptor)
+
+
+def _mapped(descriptor: int, places: list[Any]) -> list[Tensor]:
+    memory = mmap.mmap(descriptor, os.fstat(descriptor).st_size)
+    found = []
+    for offset, name, shape in places:
+        dtype, count = getattr(torch, name), math.prod(shape)
+        if count:
+            found.append(torch.frombuffer(memory, dtype=dtype, count=count, offset=offset).reshape(shape))
+        else:
+            found.append(torch.empty(shape, dtype=dtype))
+    return found
