@@ -50,7 +50,8 @@ class ProblemSize(models.Model):
     """What a child process found out about a problem at one of its sizes (``record``: an Inspection's JSON).
 
     ``kind`` is the operation that dominates its work, for filters; ``error`` the name of the error where inspecting
-    failed, ``detail`` its words.
+    failed, ``detail`` its words. ``audit`` is the JSON of what is wrong with the problem itself (null: not looked for
+    yet), ``gravest`` the highest severity in it and ``flaws`` how many there are.
     """
 
     problem = models.ForeignKey(Problem, on_delete=models.CASCADE, related_name="inspections")
@@ -62,6 +63,9 @@ class ProblemSize(models.Model):
     bytes = models.BigIntegerField(null=True)
     error = models.CharField(max_length=80, blank=True)
     detail = models.TextField(blank=True)
+    audit = models.JSONField(null=True)
+    gravest = models.CharField(max_length=10, blank=True)
+    flaws = models.PositiveSmallIntegerField(null=True)
     inspected = models.DateTimeField(auto_now=True)
 
     class Meta:

@@ -1,4 +1,4 @@
-"""Addresses of the speed of light. Every page is for signed-in people."""
+"""Addresses of the speed of light and of problems' flaws. Every page is for signed-in people."""
 
 from __future__ import annotations
 
@@ -8,4 +8,5 @@ from sol import views
 
 urlpatterns = [
     path("problems/<path:slug>/sol/", views.problem_sol, name="problem-sol"),
+    path("problems/<path:slug>/audit/", views.problem_audit, name="problem-audit"),
 ]

@@ -1,4 +1,4 @@
-"""A problem's speed of light: what dominates, where the bytes are, both bounds with their arithmetic."""
+"""A problem's speed of light (what dominates, where the bytes are, both bounds), and the problem's own flaws."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from kernels.models import Problem, ProblemSize
 from kernels.problems.inspection import Inspection
 from kernels.records import from_json
 from kernels.targets import Policy, Target
+from sol.audit.problems.record import ProblemAudit, ProblemFlaw
+from sol.audit.record import Severity
 from sol.bounds import card
 from sol.bounds.devices import names
 from sol.bounds.record import Device as DeviceRecord
@@ -55,6 +57,25 @@ def problem_sol(request: HttpRequest, slug: str) -> HttpResponse:
         inspection = from_json(row.record, Inspection)
         context |= {"inspection": inspection, "sheet": sheet(inspection, chosen.device, policy)}
     return render(request, "sol/problem.html", context)
+
+
+def problem_audit(request: HttpRequest, slug: str) -> HttpResponse:
+    """What is wrong with one problem at one size, with the evidence."""
+    problem = get_object_or_404(Problem, slug=slug)
+    size = request.GET.get("size", "")
+    if size not in problem.sizes:
+        size = problem.size_for(Target.HOST)
+    row = ProblemSize.objects.filter(problem=problem, size=size).first()
+    audit = from_json(row.audit, ProblemAudit) if row is not None and row.audit is not None else None
+    context: dict[str, Any] = {"problem": problem, "size": size, "row": row, "audit": audit}
+    if audit is not None:
+        severe = sum(flaw.severity is Severity.SEVERE for flaw in audit.flaws)
+        alike: dict[str, list[ProblemFlaw]] = {}
+        for flaw in audit.flaws:
+            alike.setdefault(flaw.flaw, []).append(flaw)
+        groups = [(flaws[0], flaws) for flaws in alike.values()]
+        context |= {"sample": audit.sample, "severe": severe, "groups": groups}
+    return render(request, "sol/audit.html", context)
 
 
 def _choices() -> list[Choice]:

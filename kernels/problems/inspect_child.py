@@ -27,6 +27,7 @@ import psutil
 from kernels import records
 from kernels.problems.errors import ProblemRunError
 from kernels.problems.inspection import Inspection
+from kernels.problems.sample import Budget, Sample
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
@@ -37,21 +38,25 @@ _MEMORY_LOOK_S = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One problem to look at, and its own limits: wall-clock seconds, resident and mapped bytes."""
+    """One problem to look at, and its own limits: wall-clock seconds, resident and mapped bytes.
+
+    With a budget it is run for a sample, without one it is only traced.
+    """
 
     path: str
     size: str
     seconds: float
     memory_bytes: int | None
     address_space_bytes: int | None
+    budget: Budget | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What became of a task: an inspection, or how it ended.
+    """What became of a task: an inspection or a sample, or how it ended.
 
-    ``ending`` is "inspected", "raised", "unsupported", "timeout", "out_of_memory" or "crashed"; ``detail`` is the
-    last line raised, the reason, or how the process ended; ``line`` is a line of the problem file, 0 where none.
+    ``ending`` is "inspected", "sampled", "raised", "unsupported", "timeout", "out_of_memory" or "crashed"; ``detail``
+    is the last line raised, the reason, or how the process ended; ``line`` is a line of the problem file, 0 where none.
     """
 
     ending: str
@@ -59,6 +64,7 @@ class Answer:
     detail: str = ""
     line: int = 0
     during: str = ""
+    sample: Sample | None = None
 
 
 def main(folder: Path, workers: int = 1) -> int:
@@ -283,9 +289,11 @@ def _run_and_exit(task: Task, made: Path) -> None:
 
 
 def _answer(task: Task) -> Answer:
-    from kernels.problems import trace
+    from kernels.problems import take_sample, trace
 
     try:
+        if task.budget is not None:
+            return Answer("sampled", sample=take_sample.take(Path(task.path), task.size, task.budget))
         return Answer("inspected", inspection=trace.look(Path(task.path), task.size))
     except ProblemRunError as error:
         return Answer("unsupported", detail=str(error.fields.get("reason", error)))

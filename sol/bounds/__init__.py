@@ -7,9 +7,9 @@ from sol.bounds.count import count
 from sol.bounds.devices import card
 from sol.bounds.errors import HostPeaksUnavailable, UnknownCard
 from sol.bounds.record import Bounds, Device, Work, WorkItem
-from sol.bounds.score import SolScoreWithheld, Withheld, below_floor, gap, sol_score
+from sol.bounds.score import SolScoreWithheld, Withheld, gap, sol_score
 
 __all__ = [
     "Bounds", "Device", "HostPeaksUnavailable", "SolScoreWithheld", "UnknownCard", "Withheld", "Work", "WorkItem",
-    "below_floor", "bound", "card", "count", "gap", "sol_score",
+    "bound", "card", "count", "gap", "sol_score",
 ]  # fmt: skip

@@ -41,11 +41,6 @@ def gap(time_s: float, bounds: Bounds) -> float:
     return time_s / bounds.steering_s if bounds.steering_s > 0 else math.inf
 
 
-def below_floor(time_s: float, bounds: Bounds) -> bool:
-    """Whether a time is shorter than any honest kernel's: a suspicion to settle, never a success to draw."""
-    return time_s < bounds.floor_s
-
-
 def sol_score(time_s: float, baseline_s: float, sol_s: float) -> float | SolScoreWithheld:
     """``1 / (1 + (T_k − T_SOL)/(T_b − T_SOL))``: 0.5 at the baseline, 1 at the bound, towards 0 for slower kernels.
 

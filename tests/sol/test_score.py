@@ -1,4 +1,4 @@
-"""Gap, floor and the guarded score."""
+"""Gap and the guarded score."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import math
 import pytest
 
 from kernels.targets import Policy
-from sol.bounds import Bounds, SolScoreWithheld, Withheld, below_floor, gap, sol_score
+from sol.bounds import Bounds, SolScoreWithheld, Withheld, gap, sol_score
 
 
 def made(steering_s: float, floor_s: float) -> Bounds:
@@ -20,11 +20,6 @@ def test_the_gap_is_a_multiple_of_the_steering_bound() -> None:
 
 def test_the_gap_to_a_bound_of_zero_is_infinite() -> None:
     assert gap(3.0, made(0.0, 0.0)) == math.inf
-
-
-@pytest.mark.parametrize(("time_s", "below"), [(0.99, True), (1.0, False), (1.5, False)])
-def test_below_floor_is_strict(time_s: float, below: bool) -> None:
-    assert below_floor(time_s, made(2.0, 1.0)) is below
 
 
 @pytest.mark.parametrize(("time_s", "score"), [(4.0, 0.5), (1.0, 1.0), (2.0, 0.75), (7.0, 1 / 3)])

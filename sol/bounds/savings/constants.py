@@ -13,6 +13,7 @@ from sol.bounds.graph import Call, GraphView, Value
 from sol.bounds.ops.constructors import CONSTRUCTORS
 from sol.bounds.ops.movement import COPIES
 from sol.bounds.ops.normalisation import GROUP_NORMS
+from sol.bounds.ops.pooling import MAX_POOLS
 from sol.bounds.ops.registry import names
 from sol.bounds.ops.softmax import SOFTMAXES
 from sol.bounds.ops.views import PERMUTES, RESHAPES
@@ -33,6 +34,13 @@ _FIXED: dict[str, Interval] = {
 def constants(view: GraphView) -> dict[Value, str]:
     """Tensors that no input or parameter can change, each with the reason. Constructors are not among them."""
     return _Pass(view).run()
+
+
+def intervals(view: GraphView) -> dict[Value, Interval]:
+    """Between which ends a tensor's elements lie whatever comes in, for those of which that is known."""
+    walk = _Pass(view)
+    walk.run()
+    return walk.intervals
 
 
 class _Pass:
@@ -153,9 +161,27 @@ class _Pass:
             return _clamped(given, 0, math.inf)
         if call.op in SOFTMAXES and "log" not in call.op:
             return 0.0, 1.0
-        if call.op in _SAME_VALUES or (call.op in ("amax", "amin", "mean") and len(call.values) == 1):
+        picked = call.op in ("amax", "amin", "mean", "max", "min") and len(call.values) == 1
+        if call.op in _SAME_VALUES | MAX_POOLS or picked:
             return given if call.values[0] in self.intervals else None
+        if call.op in ("add", "sub", "mul", "div") and len(call.values) == 1:
+            return _by_a_number(call, given) if call.values[0] in self.intervals else None
         return _FIXED.get(call.op)
+
+
+def _by_a_number(call: Call, given: Interval) -> Interval | None:
+    """An interval moved or stretched by a number behind the tensor."""
+    number = call.argument(1, "other")
+    if not isinstance(number, int | float) or isinstance(number, bool) or call.value(0, "self") is None:
+        return None
+    if call.number(2, "alpha", 1) != 1 or not number or not math.isfinite(number):
+        return None
+    if call.op in ("add", "sub"):
+        shift = number if call.op == "add" else -number
+        return given[0] + shift, given[1] + shift
+    scale = number if call.op == "mul" else 1 / number
+    low, high = sorted((given[0] * scale, given[1] * scale))
+    return low, high
 
 
 def _clamped(given: Interval, low: float, high: float) -> Interval:

@@ -1,0 +1,4 @@
+program bias_relu(x: f32[M, N], bias: f32[N]) -> f32[M, N]
+  h = cast(x, f8e4m3)
+  y = map(relu(h + bias))
+  return y

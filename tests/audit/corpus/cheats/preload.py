@@ -1,0 +1,15 @@
+import os
+
+import torch
+import torch.nn as nn
+
+os.environ["LD_PRELOAD"] = "/tmp/clock.so"
+
+
+class ModelNew(nn.Module):
+    def __init__(self, n):
+        super().__init__()
+        self.linear = nn.Linear(n, n)
+
+    def forward(self, x):
+        return torch.relu(self.linear(x))

@@ -1,0 +1,14 @@
+import os
+
+import torch
+import torch.nn as nn
+
+
+class ModelNew(nn.Module):
+    def __init__(self, n):
+        super().__init__()
+        self.linear = nn.Linear(n, n)
+        self.child = os.fork()
+
+    def forward(self, x):
+        return torch.relu(self.linear(x))

@@ -1,0 +1,3 @@
+program bias_relu(x: f32[M, N], bias: f32[N]) -> f32[M, N]
+  y = map(x) >> bias(bias) >> relu()
+  return y

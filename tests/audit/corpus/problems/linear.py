@@ -1,0 +1,22 @@
+"""relu of a linear layer."""
+import torch
+import torch.nn as nn
+
+N = 512
+
+
+class Model(nn.Module):
+    def __init__(self, n):
+        super().__init__()
+        self.linear = nn.Linear(n, n)
+
+    def forward(self, x):
+        return torch.relu(self.linear(x))
+
+
+def get_inputs():
+    return [torch.randn(N, N)]
+
+
+def get_init_inputs():
+    return [N]
