@@ -6,7 +6,7 @@ Pure functions of the events. It decides nothing; the budget and the controllers
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 
 from agent.errors import HistoryNotStarted
@@ -15,9 +15,12 @@ from agent.steps import (
     Ask,
     Asked,
     Candidate,
+    Event,
     Finished,
     History,
     Measured,
+    Profiled,
+    Recalled,
     Started,
     Submitted,
     TrajectorySettings,
@@ -30,8 +33,14 @@ IMPROVEMENT = 0.005
 DISTURBED = 0.1
 """A baseline further than this share off the run's usual one tells of a disturbed measurement."""
 
+NOTES = frozenset({"profiled", "recalled"})
+"""Kinds of events that tell something and take no step."""
+
 EXHAUSTED = "search space exhausted"
 """The error of an answer that means: nothing new can be made from this parent. Any other error is a failure."""
+
+SPENT = "budget spent: "
+"""The error of an answer begins so where the run's tokens or money do not cover one more call of a model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +128,7 @@ class State:
     @classmethod
     def of(cls, settings: TrajectorySettings, history: History) -> State:
         """Raises HistoryNotStarted unless the first event is ``started``."""
-        started = first_event(history)
+        started = _with_lessons(first_event(history), history)
         attempts = tuple(_attempts(history))
         answers = {event.number: event for event in history if isinstance(event, Answered)}
         exchanges = tuple(
@@ -186,6 +195,17 @@ def first_event(history: History) -> Started:
     raise HistoryNotStarted(found=repr(history[0].kind) if history else "nothing")
 
 
+def _with_lessons(started: Started, history: History) -> Started:
+    """The first event with the lessons that were recalled last."""
+    recalled = next((event for event in reversed(history) if isinstance(event, Recalled)), None)
+    return started if recalled is None else replace(started, lessons=recalled.lessons)
+
+
+def last_step(history: History) -> Event | None:
+    """The last event that moved the trajectory; notes aside (``NOTES``) may come at any time."""
+    return next((event for event in reversed(history) if event.kind not in NOTES), None)
+
+
 def standings(history: History) -> tuple[Standing, ...]:
     """The standing after each attempt that ended, in order; the first entry is the one before any attempt."""
     return _standings(first_event(history).sol_s, tuple(_attempts(history)))
@@ -194,6 +214,9 @@ def standings(history: History) -> tuple[Standing, ...]:
 def _attempts(history: History) -> Iterator[Attempt]:
     # A result may be written again, as when a person lifts a flag: the last one stands.
     results = {event.number: event for event in history if isinstance(event, Measured)}
+    for event in history:
+        if isinstance(event, Profiled) and event.number in results:
+            results[event.number] = replace(results[event.number], feedback=event.feedback)
     for event in history:
         if isinstance(event, Submitted):
             yield Attempt(event.number, event.candidate, results.get(event.number))

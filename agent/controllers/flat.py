@@ -1,14 +1,18 @@
-"""Measure and implement, over and over: one candidate from the best so far, measure it, again."""
+"""One candidate from the best so far, measure it, again: the loop for a proposer that mends nothing.
+
+``mi`` is the same loop for a model, which goes on from an attempt that failed.
+"""
 
 from __future__ import annotations
 
 from agent.controllers import loop
 from agent.history import State
+from agent.phases import Phase
 from agent.steps import Ask, Finish, History, Step, TrajectorySettings
 
 
 class Flat:
-    """The original's flat loop; one ask is one attempt."""
+    """One ask is one attempt, always from the best."""
 
     name = "flat"
 
@@ -21,4 +25,4 @@ def _ask_about_best(state: State) -> Ask | Finish:
     parent = 1 if state.best is None else state.best.number
     if parent in loop.exhausted(state):
         return loop.space_exhausted(state)
-    return Ask(number=state.next_ask, purpose="expand", parent=parent, count=1)
+    return Ask(number=state.next_ask, purpose="expand", parent=parent, count=1, phase=Phase.ATTEMPT.value)

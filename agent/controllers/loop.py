@@ -1,4 +1,6 @@
-"""What every controller does alike: stop by budget, try the translated program first, then one answer at a time.
+"""What every controller does alike: stop by budget, begin with a program, then try one answer at a time.
+
+The first program is the translated one, or a person's; a run that writes in another representation asks for it.
 
 A controller only chooses whom to ask about. Nothing is kept between calls.
 """
@@ -10,7 +12,8 @@ from typing import TypeAlias
 
 from agent.budget import Budget
 from agent.errors import StepStillOpen
-from agent.history import EXHAUSTED, State
+from agent.history import EXHAUSTED, SPENT, State
+from agent.phases import Phase
 from agent.steps import Ask, Candidate, Evaluate, Finish, FinishReason, History, Step, TrajectorySettings
 from kernels.languages import Language
 
@@ -18,10 +21,14 @@ FAILURES = 3
 """So many answers in a row without a new candidate, and the proposer is given up."""
 
 Choose: TypeAlias = Callable[[State], Ask | Finish]
+Closing: TypeAlias = Callable[[State], Ask | None]
 
 
-def next_step(settings: TrajectorySettings, history: History, choose: Choose) -> Step:
-    """The next step, with ``choose`` called where a new ask is due.
+def next_step(
+    settings: TrajectorySettings, history: History, choose: Choose, closing: Closing | None = None
+) -> Step:
+    """The next step, with ``choose`` called where a new ask is due, and ``closing``, if there is one, for a last ask
+    before a stop rule ends the trajectory.
 
     Raises HistoryNotStarted, and StepStillOpen where an ask or an attempt is under way.
     """
@@ -32,12 +39,13 @@ def next_step(settings: TrajectorySettings, history: History, choose: Choose) ->
         raise StepStillOpen(open_step=state.open_step)
     stop = Budget.of(settings).stop(state.standing)
     if stop is not None:
-        return stop
-    if not state.attempts:
+        return (closing(state) if closing is not None else None) or stop
+    if not state.attempts and _has_program(state):
         return Evaluate(1, translated(state))
     if state.pending:
         return Evaluate(state.next_number, state.pending[0])
-    return _unchangeable(state) or _given_up(state) or choose(state)
+    end = _unchangeable(state) or _spent(state) or _given_up(state)
+    return end or (choose(state) if state.attempts else _seed(state))
 
 
 def translated(state: State) -> Candidate:
@@ -72,13 +80,33 @@ def space_exhausted(state: State) -> Finish:
     return Finish(FinishReason.SPACE_EXHAUSTED, f"{EXHAUSTED} after {len(state.attempts)} attempts")
 
 
+def _has_program(state: State) -> bool:
+    """Whether there is a program to begin with: a person's, or the translated one where the run writes μCUTLASS."""
+    return state.started.seed_given or state.settings.representation is Language.MU
+
+
+def _seed(state: State) -> Ask | Finish:
+    """The ask for a first program."""
+    if state.exchanges and exhausted(state):
+        return space_exhausted(state)
+    return Ask(number=state.next_ask, purpose="seed", parent=None, count=1, phase=Phase.SEED.value)
+
+
 def _unchangeable(state: State) -> Finish | None:
-    """The finish after a program that no proposer can read."""
-    language = state.started.seed_language
-    if language is Language.MU:
+    """The finish after a person's program in another language than the run's proposer writes."""
+    language, written = state.started.seed_language, state.settings.representation
+    if not state.started.seed_given or language is written:
         return None
-    words = f"a program in {language.label} is measured as it was given: proposers change {Language.MU.label} alone"
+    words = f"a program in {language.label} is measured as it was given: proposers change {written.label} alone"
     return Finish(FinishReason.SPACE_EXHAUSTED, words)
+
+
+def _spent(state: State) -> Finish | None:
+    """The finish where the last answer says that the run's tokens or money are spent."""
+    answer = state.exchanges[-1].answer if state.exchanges else None
+    if answer is None or answer.error is None or not answer.error.startswith(SPENT):
+        return None
+    return Finish(FinishReason.BUDGET_SPENT, answer.error.removeprefix(SPENT))
 
 
 def _given_up(state: State) -> Finish | None:
@@ -91,10 +119,13 @@ def _given_up(state: State) -> Finish | None:
 
 
 def _fruitful(state: State, number: int) -> bool:
-    """Whether that answer led to an attempt, or said plainly that its parent has nothing left."""
-    answer = state.exchanges[number - 1].answer
+    """Whether that answer led to an attempt, answered a phase, or said plainly that its parent has nothing left."""
+    exchange = state.exchanges[number - 1]
+    answer = exchange.answer
     if answer is None or answer.error == EXHAUSTED:
         return True
+    if exchange.ask.purpose == "advise":
+        return answer.data is not None
     submitted = {attempt.candidate for attempt in state.attempts}
     earlier = {
         candidate

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from agent.controllers import loop
 from agent.draws import draws
 from agent.history import IMPROVEMENT, Attempt, State
+from agent.phases import Phase
 from agent.steps import Ask, Finish, History, Step, TrajectorySettings
 
 WIDTH = 2.0
@@ -85,7 +86,8 @@ def _expand(state: State) -> Ask | Finish:
         if root.open:
             node = _select(state, root, closed, prune)
             count = max(1, min(node.width - len(node.children), BATCH, state.attempts_left))
-            return Ask(number=state.next_ask, purpose="expand", parent=node.number, count=count)
+            phase = Phase.EXPAND.value
+            return Ask(number=state.next_ask, purpose="expand", parent=node.number, count=count, phase=phase)
     return loop.space_exhausted(state)
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from agent.errors import UnknownProposer
+from agent.proposers.external import External
 from agent.proposers.scripted import Scripted
 from agent.proposers.search import Search
 from agent.steps import Proposer
 
-_PROPOSERS: dict[str, Proposer] = {Search.name: Search()}
+_PROPOSERS: dict[str, Proposer] = {Search.name: Search(), External.name: External()}
 
 
 def proposer(name: str) -> Proposer:

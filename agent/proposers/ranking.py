@@ -1,7 +1,8 @@
 """In which order moves are worth trying: by return on investment, corrected by what this run has seen.
 
 The expected speedup of a stage becomes one of the program by Amdahl's law over measured stage times; what moves of the
-same family did earlier in the run, predicted against actual, pulls the expectation towards the truth.
+same family did earlier in the run, predicted against actual, pulls the expectation towards the truth. What memory
+holds of other problems of the same kind can only raise it: lessons tell of success alone.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from dataclasses import dataclass
 from random import Random
 
 from agent.history import Attempt, State
-from agent.proposers.moves.move import Move, Scene, family_of
+from agent.proposers.moves.move import Move, Scene, family_of, stageless
+from agent.steps import LessonNote
 from agent.triage import roi
 
 _PRIOR = 2.0
@@ -24,6 +26,8 @@ _SAME_KNOB = 3.0
 """What the same knob set to the same values counts; less with every octave between the values."""
 _UPSIDE = 1.15
 """A slower attempt costs nothing but itself, so what counts is how well a move may turn out: so much above its gain."""
+_REMEMBERED = 0.5
+"""What a lesson of a problem of the same kind counts, with as much again for the very same change."""
 _OFF_BOUND = 1.25
 """Performance risk of a move that relieves the bound that the problem does not have."""
 _JITTER = 0.03
@@ -44,10 +48,11 @@ class Experience:
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """What a run has seen, as one parent needs it: ``value`` is the parent's own."""
+    """What a run has seen, as one parent needs it: ``value`` is the parent's own. ``lessons`` are of other problems."""
 
     experiences: tuple[Experience, ...]
     value: float
+    lessons: tuple[LessonNote, ...] = ()
 
 
 def recall(state: State, parent: Attempt | None) -> Memory:
@@ -65,7 +70,13 @@ def recall(state: State, parent: Attempt | None) -> Memory:
         elif attempt.failed:
             found.append(Experience(change, None, None))
     own = None if parent is None else times.get(parent.number)
-    return Memory(tuple(found), math.log(reference / own) if own and reference else 0.0)
+    return Memory(tuple(found), math.log(reference / own) if own and reference else 0.0, _lessons(state))
+
+
+def _lessons(state: State) -> tuple[LessonNote, ...]:
+    """Measured lessons of problems of the same kind; none with memory off."""
+    kept = state.started.lessons if state.settings.memory else ()
+    return tuple(note for note in kept if note.gain and note.change and note.kind == state.started.operation)
 
 
 def closeness(change: str, other: str) -> float:
@@ -116,8 +127,20 @@ def _worth(move: Move, share: dict[str, float], scene: Scene, memory: Memory, ga
         near = _SAME_KNOB * closeness(move.change, past.change)
         log += _SAME_FAMILY * past.gain + near * (past.value - memory.value)
         weight += _SAME_FAMILY + near
+    lessons = [note for note in memory.lessons if family_of(note.change) == move.family]
+    log, weight = _remembered(move, lessons, log, weight)
     implementation = move.implementation_risk * (_PRIOR + failures + successes) / (_PRIOR + successes)
-    performance = move.performance_risk
+    # That it works and is no faster is less likely where it was faster on a problem of this kind.
+    performance = 1 + (move.performance_risk - 1) / (1 + len(lessons))
     if move.relieves not in ("both", scene.started.bound_class):
         performance *= _OFF_BOUND
-    return roi(math.exp(log / weight), implementation, performance, gap)
+    return roi(math.exp(log / weight), implementation, performance, gap) * move.urgency
+
+
+def _remembered(move: Move, lessons: list[LessonNote], log: float, weight: float) -> tuple[float, float]:
+    """The expectation raised by the lessons of its family whose gain is above it."""
+    for note in lessons:
+        if note.gain is not None and math.log(note.gain) > log / weight:
+            own = _REMEMBERED * (2 if stageless(move.change) == note.change else 1)
+            log, weight = log + own * math.log(note.gain), weight + own
+    return log, weight

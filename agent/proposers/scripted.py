@@ -7,16 +7,18 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from agent.errors import ScriptUnreadable
+from agent.errors import AnswerUnfit, ScriptUnreadable
 from agent.history import EXHAUSTED
+from agent.prompts import parse
 from agent.steps import Answered, Ask, Candidate, History, TrajectorySettings
 
 
 class Scripted:
     """``script`` is a list in JSON; its n-th entry answers ask n, and past its end the space is exhausted.
 
-    An entry is ``{"candidates": [{"text": …, "change": …, "hypothesis": …}]}`` (the last two may be left out) or
-    ``{"error": …}``. A candidate's parent is the ask's.
+    An entry is ``{"candidates": [{"text": …, "change": …, "hypothesis": …}]}`` (the last two may be left out),
+    ``{"answer": …}``, read as a model's answer to the ask's phase is, or ``{"error": …}``. A candidate's parent is
+    the ask's, its language the run's.
     """
 
     name = "scripted"
@@ -40,11 +42,27 @@ class Scripted:
         if not 0 < ask.number <= len(self._script):
             return Answered(ask.number, (), EXHAUSTED)
         entry = self._script[ask.number - 1]
+        if "answer" in entry:
+            return _read(settings, ask, entry["answer"])
         candidates = tuple(
-            Candidate(made["text"], ask.parent, made.get("change", ""), made.get("hypothesis", ""))
+            Candidate(
+                made["text"],
+                ask.parent,
+                made.get("change", ""),
+                made.get("hypothesis", ""),
+                settings.representation,
+            )
             for made in entry.get("candidates", [])[: ask.count]
         )
         return Answered(ask.number, candidates, entry.get("error"))
+
+
+def _read(settings: TrajectorySettings, ask: Ask, answer: object) -> Answered:
+    try:
+        parts = parse(settings, ask, answer)
+    except AnswerUnfit as error:
+        return Answered(ask.number, (), f"{error.slug()}: {error}")
+    return Answered(ask.number, parts.candidates, data=parts.data)
 
 
 def _is_answer(entry: object) -> bool:

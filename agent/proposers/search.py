@@ -10,7 +10,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from agent.draws import draws
+from agent.errors import PhaseNotAnswered
 from agent.history import EXHAUSTED, State
+from agent.proposers.answering import marked, open_findings
 from agent.proposers.moves import all_moves
 from agent.proposers.moves.move import Move, Scene
 from agent.proposers.normal import checked, normal_text
@@ -28,6 +30,10 @@ class Search:
 
     def answer(self, settings: TrajectorySettings, history: History, ask: Ask) -> Answered:
         """Up to ``ask.count`` new programs; the error says so where nothing new is left, or why none can be made."""
+        if ask.purpose == "advise":
+            right = "a controller that asks for programs alone would be right"
+            error = PhaseNotAnswered(proposer=self.name, phase=ask.phase, right=right)
+            return Answered(ask.number, (), str(error))
         state = State.of(settings, history)
         try:
             candidates = tuple(_candidates(state, ask))
@@ -50,7 +56,8 @@ def _candidates(state: State, ask: Ask) -> Iterator[Candidate]:
         if program is not None:
             tried.add(program)
             left -= 1
-            yield Candidate(program, None if parent is None else parent.number, move.change, move.hypothesis)
+            number = None if parent is None else parent.number
+            yield Candidate(program, number, move.change, move.hypothesis, tool=move.tool)
 
 
 def _new(started: Started, program: Program, tried: set[str]) -> str | None:
@@ -86,6 +93,8 @@ def _ordered(state: State, ask: Ask, scene: Scene) -> list[Move]:
     if not state.settings.steering:
         chance.shuffle(moves)
         return moves
+    findings = open_findings(state, parent)
+    moves = [marked(move, findings) for move in moves]
     share, measured = shares(scene, parent)
     ranked = by_return(moves, share, scene, state, parent, chance)
     return [_with_share(move, share) for move in ranked] if measured else ranked

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from agent.controllers import controller
 from agent.steps import (
@@ -70,6 +71,29 @@ def failed(number: int, outcome: Outcome = Outcome.BUILD_ERROR) -> Measured:
     return Measured(number, outcome, "it did not work", None, None)
 
 
+HYPOTHESES = [
+    {
+        "change": f"change {risk}",
+        "cause": "why",
+        "speedup": 2.0,
+        "implementation_risk": risk,
+        "performance_risk": 1.0,
+    }
+    for risk in (4.0, 1.0, 2.0)
+]
+ADVICE: dict[str, dict[str, Any]] = {
+    "analyze": {
+        "bottleneck": "memory",
+        "summary": "it waits",
+        "evidence": ["y takes 80 %"],
+        "opportunities": ["fuse"],
+    },
+    "nominate": {"hypotheses": HYPOTHESES},
+    "summarize": {"lesson": "fusing helped", "bottleneck": "memory"},
+}
+"""An answer to each phase that wants no program."""
+
+
 class Counting:
     """A proposer that always has something new to say; ``repeat`` makes it say the same thing for ever."""
 
@@ -79,6 +103,8 @@ class Counting:
         self.repeat = repeat
 
     def answer(self, settings: TrajectorySettings, history: History, ask: Ask) -> Answered:
+        if ask.purpose == "advise":
+            return Answered(ask.number, (), data=ADVICE[ask.phase])
         texts = ["same"] if self.repeat else [f"{ask.number}.{index}" for index in range(ask.count)]
         return Answered(ask.number, tuple(Candidate(text, ask.parent, "change", "why") for text in texts))
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -23,42 +24,47 @@ from agent.steps import (
     FinishReason,
     History,
     Measured,
+    Shape,
     Submitted,
     TrajectorySettings,
 )
 from kernels.harness.evaluation import Outcome
-from tests.agent.driving import Counting, drive, failed, passed, settings, started
+from kernels.languages import Language
+from kernels.records import from_json, to_json
+from tests.agent.driving import ADVICE, HYPOTHESES, Counting, drive, failed, passed, settings, started
 
-BOTH = pytest.mark.parametrize("name", ["tree", "flat"])
+EACH = pytest.mark.parametrize("name", ["tree", "flat", "mi", "mantis", "mantis-orchestrated"])
+PLAIN = pytest.mark.parametrize("name", ["tree", "flat", "mi", "mantis"])
+"""Those that ask for programs alone."""
 
 
 def test_an_unknown_controller_is_named_with_those_that_are_there() -> None:
-    with pytest.raises(UnknownController, match=r"'forest'; there are tree, flat"):
+    with pytest.raises(UnknownController, match=r"'forest'; there are tree, flat, mi, mantis, mantis-orchestrated"):
         controller("forest")
-    assert controller_names() == ("tree", "flat")
+    assert controller_names() == ("tree", "flat", "mi", "mantis", "mantis-orchestrated")
 
 
-@BOTH
+@EACH
 def test_the_translated_program_is_always_the_first_attempt(name: str) -> None:
     step = controller(name).next_step(settings(controller=name), (started(),))
     assert isinstance(step, Evaluate)
     assert (step.number, step.candidate.text, step.candidate.parent) == (1, "seed", None)
 
 
-@BOTH
+@EACH
 def test_it_refuses_to_step_while_a_step_is_open(name: str) -> None:
     history: History = (started(), Submitted(1, Candidate("seed", None, "", "")))
     with pytest.raises(StepStillOpen, match="attempt 1"):
         controller(name).next_step(settings(controller=name), history)
 
 
-@BOTH
+@EACH
 def test_no_attempts_allowed_means_none_are_made(name: str) -> None:
     step = controller(name).next_step(settings(controller=name, attempts=0), (started(),))
     assert step == Finish(FinishReason.ATTEMPTS_SPENT, "0 of 0 attempts used")
 
 
-@BOTH
+@PLAIN
 def test_it_finishes_when_the_proposer_has_nothing_new(name: str) -> None:
     script = ({"candidates": [{"text": "a"}, {"text": "b"}]},)
     history = drive(settings(controller=name), started(), Scripted(script), lambda n, _: passed(n, 9e-3 / n))
@@ -67,7 +73,7 @@ def test_it_finishes_when_the_proposer_has_nothing_new(name: str) -> None:
     assert "search space exhausted after" in history[-1].words
 
 
-@BOTH
+@EACH
 def test_it_gives_a_proposer_up_after_three_failures_in_a_row_and_quotes_the_last(name: str) -> None:
     broken = Scripted(({"error": "no route"}, {"error": "no route"}, {"error": "quota used up"}))
     history = drive(settings(controller=name), started(), broken, lambda n, _: passed(n, 9e-3))
@@ -76,7 +82,7 @@ def test_it_gives_a_proposer_up_after_three_failures_in_a_row_and_quotes_the_las
     )
 
 
-@BOTH
+@PLAIN
 def test_a_failure_between_answers_does_not_end_it(name: str) -> None:
     entry = {"candidates": [{"text": "x"}]}
     script = tuple({"error": "busy"} if i % 3 else {"candidates": [{"text": f"{i}"}]} for i in range(12))
@@ -85,7 +91,7 @@ def test_a_failure_between_answers_does_not_end_it(name: str) -> None:
     assert history[-1].reason is FinishReason.ATTEMPTS_SPENT
 
 
-@BOTH
+@EACH
 def test_a_proposer_that_repeats_itself_is_given_up(name: str) -> None:
     history = drive(settings(controller=name), started(), Counting(repeat=True), _slow)
     assert isinstance(history[-1], Finished)
@@ -93,7 +99,7 @@ def test_a_proposer_that_repeats_itself_is_given_up(name: str) -> None:
     assert len(State.of(settings(), history).attempts) == 2
 
 
-@BOTH
+@EACH
 def test_a_finished_history_stays_finished(name: str) -> None:
     chosen = settings(controller=name, attempts=2)
     history = drive(chosen, started(), Counting(), _slow)
@@ -175,6 +181,9 @@ class Erratic:
 
     def answer(self, settings: TrajectorySettings, history: History, ask: Ask) -> Answered:
         number = self.script[ask.number % len(self.script)]
+        if ask.purpose == "advise" and number % 5:
+            broken: dict[str, Any] = {"hypotheses": [{"speedup": "fast"}, *HYPOTHESES[: number % 3]]}
+            return Answered(ask.number, (), data=broken if number % 2 else ADVICE[ask.phase])
         if number % 7 == 0:
             return Answered(ask.number, (), EXHAUSTED if number % 2 else "no route to the model")
         parents = (ask.parent, None, 99, -3)
@@ -184,13 +193,16 @@ class Erratic:
 
 SETTINGS = st.builds(
     TrajectorySettings,
-    controller=st.sampled_from(["tree", "flat"]),
+    controller=st.sampled_from(controller_names()),
     proposer=st.just("erratic"),
     attempts=st.integers(0, 25),
     epsilon=st.none() | st.floats(0, 3),
     patience=st.none() | st.integers(0, 6),
     steering=st.booleans(),
     seed=st.integers(0, 5),
+    representation=st.sampled_from(Language),
+    memory=st.booleans(),
+    shape=st.builds(Shape, st.integers(1, 3), st.integers(1, 3), st.integers(1, 4)),
 )
 RESULTS = st.lists(
     st.tuples(st.sampled_from(Outcome), st.floats(1e-4, 1e-1), st.none() | st.floats(1e-3, 1e-2), st.booleans()),
@@ -219,7 +231,9 @@ def test_whatever_happens_it_ends_in_bounds_and_every_prefix_replays(
     assert len({event.candidate.text for event in submitted}) == len(submitted)
     asks = [event.ask for event in history if isinstance(event, Asked)]
     assert [ask.number for ask in asks] == list(range(1, len(asks) + 1))
-    assert all(1 <= ask.count <= chosen.attempts for ask in asks)
+    assert all(1 <= ask.count <= chosen.attempts for ask in asks if ask.purpose != "advise")
+    stored: History = tuple(from_json(to_json(event), Event) for event in history)  # type: ignore[arg-type]
+    assert stored == history
     for end, event in enumerate(history):
         if isinstance(event, Asked | Submitted | Finished):
             assert _step_event(controller(chosen.controller).next_step(chosen, history[:end])) == event

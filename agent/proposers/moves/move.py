@@ -23,7 +23,8 @@ class Move:
 
     ``change`` is it in the language's words, ``hypothesis`` why, in a sentence with numbers. ``gain`` is the
     expected speedup of ``stage`` alone, the risks are multipliers of at least 1: that it does not work, and that it
-    works and is no faster. ``relieves`` names the bound that it works against.
+    works and is no faster. ``relieves`` names the bound that it works against,
+    ``tool`` the feedback tool whose advice it follows (or is empty), and ``urgency`` what its return counts for that.
     """
 
     stage: str
@@ -34,6 +35,8 @@ class Move:
     performance_risk: float
     relieves: Relieves
     edit: Edit
+    tool: str = ""
+    urgency: float = 1.0
 
     @property
     def family(self) -> str:
@@ -60,9 +63,14 @@ class Scene:
 
 
 def family_of(change: str) -> str:
-    """``y.tile(96, 512, 256)`` -> ``tile``; ``fuse y into h`` -> ``fuse``."""
-    knob = re.match(r"\S*\.([a-z]+)\(", change)
+    """``y.tile(96, 512, 256)`` and ``tile(96, 512, 256)`` -> ``tile``; ``fuse y into h`` -> ``fuse``."""
+    knob = re.match(r"(?:\S*\.)?([a-z]+)\(", change)
     return knob.group(1) if knob else change.partition(" ")[0]
+
+
+def stageless(change: str) -> str:
+    """A change without the name of its stage, which means nothing on another problem: ``y.tile(8)`` -> ``tile(8)``."""
+    return re.sub(r"^[A-Za-z_]\w*\.(?=[a-z]+\()", "", change.strip())
 
 
 def knob_move(
