@@ -138,7 +138,23 @@ PROFILE_TIME_LIMIT_S = env_int("MUCUTLASS_PROFILE_TIME_LIMIT_S", 180)
 PROFILE_BEST = env_bool("MUCUTLASS_PROFILE_BEST", True)
 PROFILE_ISOLATION = env_str("MUCUTLASS_PROFILE_ISOLATION", "")
 
-# --- static files: ours from static/, plotly.js out of the installed wheel ------------------------
+# --- language models: JSON or TOML, or the path of such a file; it names where keys are and holds none ------------
+MODELS = env_str("MUCUTLASS_MODELS", "")
+MODEL_WORKERS = env_int("MUCUTLASS_MODEL_WORKERS", 4 if MODELS else 0)
+
+# --- HTTP API: agents outside ---------------------------------------------------------------------
+# Rate limits count in the cache. One web process keeps it to itself; several need one that they share.
+_CACHE_URL = env_str("MUCUTLASS_CACHE_URL", "")
+CACHES: dict[str, Any] = {
+    "default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": _CACHE_URL}
+    if _CACHE_URL
+    else {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}
+}
+API_READS_A_MINUTE = env_int("MUCUTLASS_API_READS_A_MINUTE", 600)
+API_POSTS_A_MINUTE = env_int("MUCUTLASS_API_POSTS_A_MINUTE", 120)
+EXTERNAL_IDLE_S = env_int("MUCUTLASS_EXTERNAL_IDLE_S", 24 * 3600)
+
+# --- static files: ours from static/, plotly.js and Swagger UI out of installed wheels ------------
 STATIC_URL = "static/"
 STATIC_ROOT = STATE_DIR / "static"
 STATICFILES_DIRS = [BASE_DIR / "static"]
@@ -146,6 +162,7 @@ STATICFILES_FINDERS = [
     "django.contrib.staticfiles.finders.FileSystemFinder",
     "django.contrib.staticfiles.finders.AppDirectoriesFinder",
     "mucutlass_web.finders.PlotlyFinder",
+    "mucutlass_web.finders.SwaggerFinder",
 ]
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
@@ -165,4 +182,6 @@ LOGGING: dict[str, Any] = {
     "formatters": {"line": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"}},
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["stderr"], "level": env_str("MUCUTLASS_LOG_LEVEL", "INFO")},
+    # At finer levels these write requests with their headers and prompts.
+    "loggers": {name: {"level": "WARNING"} for name in ("openai", "httpx2", "httpcore2")},
 }

@@ -7,6 +7,8 @@ from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest
 from django.shortcuts import get_object_or_404
 
+from runs.lesson_list import lessons
+from runs.lesson_models import Lesson
 from runs.models import Attempt, Run
 
 
@@ -47,3 +49,25 @@ def get_attempt_for(user: User, run_pk: int, slug: str, number: int) -> Attempt:
         trajectory__problem__slug=slug,
         number=number,
     )  # fmt: skip
+
+
+def get_lesson_for(user: User, pk: int) -> Lesson:
+    """A lesson to look at: every signed-in person may. 404 where there is none."""
+    del user
+    return get_object_or_404(lessons(), pk=pk)
+
+
+def may_change_lesson(user: User, lesson: Lesson) -> bool:
+    """Whether a person may edit or retire a lesson: the owner of the run that learned it, and staff."""
+    return user.is_staff or (lesson.trajectory is not None and may_change(user, lesson.trajectory.run))
+
+
+def get_lesson_to_change(user: User, pk: int) -> Lesson:
+    """A lesson to edit, retire or restore. 403 for who may not, in words."""
+    lesson = get_lesson_for(user, pk)
+    if not may_change_lesson(user, lesson):
+        whose = (
+            f"{lesson.trajectory.run}, whose owner and staff" if lesson.trajectory else "a run that is gone; staff"
+        )
+        raise PermissionDenied(f"Lesson {lesson.pk} was learned by {whose} may change it.")
+    return lesson

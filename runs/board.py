@@ -1,6 +1,7 @@
 """What the run page shows, put together from rows in a fixed number of queries whatever the run's size.
 
-Ratios are multiples of the run's own steering bound. A problem without a passing kernel counts as its baseline.
+Ratios are multiples of the run's own steering bound. A problem without a passing kernel counts as its baseline. A time
+below the floor waits for a person (``sol.gap.standing``): it is no best and enters no figure here.
 """
 
 from __future__ import annotations
@@ -20,28 +21,13 @@ from runs import figures, words
 from runs.charts.spark import spark
 from runs.charts.strip import strip
 from runs.models import Attempt, Job, Run, Trajectory
-from runs.states import FINAL, AttemptState, JobKind, JobState
-
-DEFAULT_EPSILON = 0.25
-_ENDED = (AttemptState.DONE, AttemptState.LOST)
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One attempt as the board needs it: no text, few columns. ``time_s`` is None unless it passed."""
-
-    number: int
-    state: str
-    outcome: str
-    time_s: float | None
-
-    @property
-    def ended(self) -> bool:
-        """Whether it has come to its own end; one that was cancelled has not."""
-        return self.state in _ENDED
+from runs.pool import most_attempts
+from runs.readings import DEFAULT_EPSILON, Step
+from runs.states import FINAL, JobKind, JobState
+from sol.gap.standing import standing_of
 
 
-@dataclass(slots=True)
+@dataclass
 class Row:
     """One problem of a run."""
 
@@ -50,10 +36,36 @@ class Row:
     budget: int
     steps: list[Step] = field(default_factory=list)
 
+    @cached_property
+    def best(self) -> Step | None:
+        """The trajectory's best where its time counts, else the fastest attempt that does; None where none does."""
+        counted = [step for step in self.steps if step.counts]
+        kept = self.trajectory.best.number if self.trajectory.best is not None else None
+        found = next((step for step in counted if step.number == kept), None)
+        return found or min(counted, key=lambda step: step.time_s or 0.0, default=None)
+
+    @property
+    def best_s(self) -> float | None:
+        """The best time."""
+        return self.best.time_s if self.best else None
+
     @property
     def gap(self) -> float | None:
         """Best over SOL."""
-        return self.trajectory.gap
+        return self.best_s / self.trajectory.sol_s if self.best_s and self.trajectory.sol_s else None
+
+    @property
+    def speedup(self) -> float | None:
+        """Torch eager over the best, from one call."""
+        if self.best is None or self.best.time_s is None:
+            return None
+        eager_s = self.best.eager_s or self.trajectory.eager_s
+        return eager_s / self.best.time_s if eager_s else None
+
+    @cached_property
+    def held(self) -> list[Step]:
+        """Attempts below the floor, under review."""
+        return [step for step in self.steps if step.held]
 
     @property
     def eager_gap(self) -> float | None:
@@ -82,7 +94,7 @@ class Row:
         """The state of the attempt that has not ended."""
         return next((step.state for step in self.steps if step.state not in FINAL), None)
 
-    @property
+    @cached_property
     def ended(self) -> list[Step]:
         """Its attempts that came to an end."""
         return [step for step in self.steps if step.ended]
@@ -92,14 +104,14 @@ class Row:
         """Its state."""
         return words.of_trajectory(self.trajectory, self.under_way)
 
-    @property
+    @cached_property
     def best_after(self) -> list[float | None]:
         """Best over SOL after each attempt that ended."""
         found: list[float | None] = []
         best: float | None = None
         for step in self.ended:
-            if step.time_s is not None and self.trajectory.sol_s:
-                ratio = step.time_s / self.trajectory.sol_s
+            if step.counted_s is not None and self.trajectory.sol_s:
+                ratio = step.counted_s / self.trajectory.sol_s
                 best = ratio if best is None else min(best, ratio)
             found.append(best)
         return found
@@ -107,7 +119,7 @@ class Row:
     @property
     def strip(self) -> dict[str, Any] | None:
         """Its gap strip."""
-        return strip(self.trajectory.sol_s, self.trajectory.best_s, self.trajectory.eager_s)
+        return strip(self.trajectory.sol_s, self.best_s, self.trajectory.eager_s)
 
     @property
     def spark(self) -> dict[str, Any] | None:
@@ -126,6 +138,8 @@ class Row:
     @property
     def why_none(self) -> str:
         """Why there is no best time."""
+        if any(step.held for step in self.steps):
+            return "what passed is below the floor: under review, not counted"
         if self.trajectory.error or self.trajectory.state == "failed":
             return "failed before a kernel passed"
         return "no passing kernel yet" if self.open else "no passing kernel"
@@ -137,7 +151,8 @@ class Row:
         shown = (
             t.state,
             t.finish_reason,
-            t.best_s,
+            self.best_s,
+            len(self.held),
             t.eager_s,
             t.sol_s,
             len(self.steps),
@@ -192,7 +207,7 @@ class Board:
         """Geomean of eager over best; a problem without a passing kernel counts as 1."""
         if self.gap is None:
             return None
-        return figures.geomean([row.trajectory.speedup or 1.0 for row in self.counted if row.eager_gap is not None])
+        return figures.geomean([row.speedup or 1.0 for row in self.counted if row.eager_gap is not None])
 
     @property
     def without_kernel(self) -> int:
@@ -217,17 +232,22 @@ class Board:
     @property
     def budget(self) -> int:
         """Attempts at most."""
-        return self.run.attempts * len(self.rows)
+        return most_attempts(self.run.attempts, len(self.rows), self.run.pool)
 
     @cached_property
     def passed(self) -> int:
-        """Attempts that passed."""
-        return sum(step.outcome == Outcome.PASSED for row in self.rows for step in row.steps)
+        """Attempts that passed with a time that counts."""
+        return sum(step.passed for row in self.rows for step in row.steps)
+
+    @cached_property
+    def held(self) -> int:
+        """Attempts below the floor, under review: in no best and no mean."""
+        return sum(len(row.held) for row in self.rows)
 
     @property
     def failed(self) -> int:
         """Attempts that ended otherwise."""
-        return self.ended - self.passed
+        return self.ended - self.passed - self.held
 
     @property
     def settled(self) -> int:
@@ -260,8 +280,7 @@ class Board:
 def board(run: Run) -> Board:
     """The run's problems, most headroom first. Two queries."""
     trajectories = (
-        Trajectory.objects.filter(run=run)
-        .select_related("problem", "best")
+        run.trajectories.select_related("problem", "best")
         .only(
             "run_id", "state", "finish_reason", "words", "error", "sol_s", "floor_s", "bound_class", "device", "size",
             "eager_s", "best_s", "attempts_done", "problem__slug", "problem__name", "best__number",
@@ -270,11 +289,13 @@ def board(run: Run) -> Board:
     epsilon = run.epsilon if run.epsilon is not None else DEFAULT_EPSILON
     rows = {t.pk: Row(t, epsilon, run.attempts) for t in trajectories}
     steps = Attempt.objects.filter(trajectory__run=run).order_by("trajectory_id", "number")
-    for key, number, state, outcome, time_s in steps.values_list(
-        "trajectory_id", "number", "state", "outcome", "time_s"
+    floors = {key: row.trajectory.floor_s for key, row in rows.items()}
+    for key, number, state, outcome, time_s, eager_s in steps.values_list(
+        "trajectory_id", "number", "state", "outcome", "time_s", "eager_s"
     ):
         if key in rows:
-            rows[key].steps.append(Step(number, state, outcome, time_s))
+            held = time_s is not None and standing_of(time_s, floors[key]).held
+            rows[key].steps.append(Step(number, state, outcome, time_s, eager_s, held))
     return Board(run, sorted(rows.values(), key=lambda row: (*row.order, row.trajectory.pk)))
 
 

@@ -20,20 +20,23 @@ from kernels.targets import Target
 from kernels.toolchain.listings import Built, built_unit
 from kernels.toolchain.report import BuildReport
 from runs import words
-from runs.board import DEFAULT_EPSILON
+from runs.advice_pane import AdvicePane
 from runs.charts.bound_line import bound_line
 from runs.charts.histogram import histogram
 from runs.code_panes import Diff, Line, UnitPane, diff, mu_lines, unit_pane
+from runs.gap_pane import GapPane, bounds_of, evidence_of, gap_pane
 from runs.limits import Limits, limits
 from runs.lineage import Step, lineage, relatives
 from runs.listings import ListingPane, listing_kind
 from runs.located import Located, located
 from runs.models import Attempt, Event, Job
 from runs.profile_pane import ProfilePane
+from runs.readings import DEFAULT_EPSILON
 from runs.states import FINAL, LIVING_JOBS, JobKind
 from runs.timing_panel import TimingPanel
+from runs.transcript import Transcript
 from runs.validation_panel import ValidationPanel
-from sol.bounds.record import Bounds
+from sol.gap.assessment import Assessment, assess
 
 _SHORT = {BaselineKind.TF32.full_name: "eager TF32"}
 """Names of baselines where there is little room."""
@@ -65,7 +68,7 @@ class CandidatePage:
         self.cross_emission = emission_of(attempt.cross_build)
         self.cross_report = report_of(attempt.cross_build)
         self.evaluation = from_json(attempt.evaluation.record, Evaluation) if attempt.evaluation else None
-        self.bounds = from_json(self.trajectory.bounds, Bounds) if self.trajectory.bounds else None
+        self.bounds = bounds_of(self.trajectory)
         self._chosen = stage
         self._view = view
         self._launch = launch
@@ -74,8 +77,8 @@ class CandidatePage:
     def word(self) -> words.Word:
         """Its outcome, or where it stands."""
         if self.attempt.state == "done" and self.attempt.outcome:
-            reason = self.evaluation.reason if self.evaluation else None
-            return words.of_outcome(self.attempt.outcome, reason)
+            held, reason = words.of_held(self.attempt.standing), self.attempt.incorrect_reason
+            return held or words.of_outcome(self.attempt.outcome, reason)
         return words.of_attempt(self.attempt)
 
     @property
@@ -86,7 +89,7 @@ class CandidatePage:
     @property
     def is_best(self) -> bool:
         """Whether it is its problem's best of this run."""
-        return self.trajectory.best_id == self.attempt.pk
+        return self.trajectory.best_id == self.attempt.pk and self.attempt.standing.counts
 
     @property
     def epsilon(self) -> float:
@@ -100,10 +103,8 @@ class CandidatePage:
 
     @property
     def speedup(self) -> float | None:
-        """Eager in the same call over this kernel."""
-        if not self.attempt.eager_s or not self.attempt.time_s:
-            return None
-        return self.attempt.eager_s / self.attempt.time_s
+        """Eager in the same call over this kernel; None where its time does not count."""
+        return self.attempt.speedup
 
     @property
     def why_no_time(self) -> str:
@@ -227,7 +228,7 @@ class CandidatePage:
     @property
     def said(self) -> str:
         """What is said of its end; where checks say it themselves, nothing is said twice."""
-        reason = self.evaluation.reason if self.evaluation else None
+        reason = self.attempt.incorrect_reason
         told = reason is not None and self.attempt.detail.startswith(f"{reason.words}: check ")
         return "" if told else self.attempt.detail
 
@@ -246,7 +247,7 @@ class CandidatePage:
     @cached_property
     def timing_panel(self) -> TimingPanel | None:
         """Times, conditions and the card's record."""
-        return TimingPanel(self.evaluation) if self.evaluation else None
+        return TimingPanel(self.evaluation, self.attempt.standing) if self.evaluation else None
 
     @cached_property
     def validation(self) -> ValidationPanel | None:
@@ -256,7 +257,9 @@ class CandidatePage:
     @property
     def over_tf32(self) -> float | None:
         """Eager with TF32 over this kernel, both from one call; None where that was not measured."""
-        return self.evaluation.speedup(BaselineKind.TF32.full_name) if self.evaluation else None
+        if self.evaluation is None or self.attempt.standing.held:
+            return None
+        return self.evaluation.speedup(BaselineKind.TF32.full_name)
 
     @cached_property
     def distribution(self) -> dict[str, Any] | None:
@@ -267,12 +270,32 @@ class CandidatePage:
     @cached_property
     def limits(self) -> Limits:
         """What limits it."""
-        return limits(self.bounds, self.evaluation, self.attempt.time_s, self.trajectory.sol_s)
+        return limits(self.bounds, self.evaluation, self.attempt.time_s)
+
+    @cached_property
+    def assessment(self) -> Assessment | None:
+        """Its time beside its bounds, its score and what its gap is made of."""
+        return assess(evidence_of(self.trajectory, self.evaluation, self.emission, self.profile.record))
+
+    @cached_property
+    def gap_pane(self) -> GapPane | None:
+        """What its gap is made of; None where it has no time that counts."""
+        return gap_pane(self.assessment.breakdown if self.assessment else None)
 
     @cached_property
     def profile(self) -> ProfilePane:
         """Its profile, or why there is none."""
         return ProfilePane(self.attempt, self.timing, self._launch)
+
+    @cached_property
+    def advice(self) -> AdvicePane:
+        """What the feedback tools say of it, and what to try."""
+        return AdvicePane(self.attempt, self.bounds, self.profile.record)
+
+    @cached_property
+    def transcript(self) -> Transcript:
+        """What a model was asked for it, and what it said."""
+        return Transcript(self.trajectory, self.attempt.number)
 
     # --- kin ------------------------------------------------------------------------------------
 

@@ -1,15 +1,19 @@
 """The engine: what becomes of a run's rows when something happened. No Celery, no subprocess, no waiting.
 
 Each function here runs inside its caller's transaction, together with the settling of the job that brought the
-news. A trajectory has at most one living job that can move it, so its log grows by one writer at a time.
+news. A trajectory has at most one living job that can move it, so its log grows by one writer at a time. Only a
+profile's news (``record_profiled``) comes beside that one; it moves nothing.
 """
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 from django.conf import settings
 from django.utils import timezone
 
 from agent.controllers import controller
+from agent.feedback.record import Finding
 from agent.steps import (
     Ask,
     Asked,
@@ -18,7 +22,11 @@ from agent.steps import (
     Finish,
     Finished,
     History,
+    LessonNote,
     Measured,
+    Profiled,
+    Recalled,
+    Shape,
     Step,
     Submitted,
     TrajectorySettings,
@@ -28,11 +36,12 @@ from kernels.languages import Language
 from kernels.models import Kernel
 from kernels.records import from_json, to_json
 from kernels.targets import Target
-from runs import jobs
-from runs.fleet import CPU, LATER, device_queue
+from runs import feedback, jobs, memory, pool
+from runs.fleet import CPU, LATER, asking_queue, device_queue
 from runs.models import Attempt, Job, Run, Trajectory
 from runs.models import Event as EventRow
 from runs.states import ASIDE, FINAL, AttemptState, JobKind, JobState, RunState, TrajectoryState
+from sol.gap.standing import standing_of
 
 
 def settings_of(run: Run) -> TrajectorySettings:
@@ -45,7 +54,17 @@ def settings_of(run: Run) -> TrajectorySettings:
         patience=run.patience,
         steering=run.steering,
         seed=run.seed,
+        representation=Language(run.representation),
+        memory=run.memory,
+        shape=shape_of(run.shape),
+        token_limit=run.token_limit,
+        cost_limit=run.cost_limit,
     )
+
+
+def shape_of(text: str) -> Shape:
+    """``5x2x4`` as iterations, hypotheses and attempts."""
+    return Shape(*map(int, text.split("x")))
 
 
 def history_of(trajectory: Trajectory) -> History:
@@ -55,7 +74,8 @@ def history_of(trajectory: Trajectory) -> History:
 
 
 def append(trajectory: Trajectory, event: Event) -> None:
-    """Add one event to the log. A second writer runs into the unique sequence and its transaction is undone."""
+    """Add one event to the log. Writers take turns by the trajectory's row: a profile's news may come at any time."""
+    Trajectory.objects.select_for_update().filter(pk=trajectory.pk).values_list("pk", flat=True).first()
     sequence = EventRow.objects.filter(trajectory=trajectory).count() + 1
     EventRow.objects.create(trajectory=trajectory, sequence=sequence, kind=event.kind, record=to_json(event))
 
@@ -66,17 +86,28 @@ def start(run: Run) -> None:
 
 
 def advance(trajectory: Trajectory) -> None:
-    """Ask the controller for the next step and take it."""
+    """Ask the controller for the next step and take it. What memory has learned since goes before an ask."""
     run = trajectory.run
-    step = controller(run.controller).next_step(settings_of(run), history_of(trajectory))
+    chosen, history = settings_of(run), history_of(trajectory)
+    step = controller(run.controller).next_step(chosen, history)
+    if isinstance(step, Evaluate) and not pool.take_one(run):
+        step = pool.spent(run)
+    elif isinstance(step, Ask):
+        _recall(trajectory, memory.newly_fitting(trajectory, chosen, history))
     _take(trajectory, step)
+
+
+def _recall(trajectory: Trajectory, notes: tuple[LessonNote, ...] | None) -> None:
+    if notes is not None:
+        append(trajectory, Recalled(notes))
+        memory.mark_given(trajectory, notes)
 
 
 def _take(trajectory: Trajectory, step: Step) -> None:
     match step:
         case Ask():
             append(trajectory, Asked(ask=step))
-            jobs.enqueue(JobKind.ASK, CPU, trajectory=trajectory)
+            jobs.enqueue(JobKind.ASK, asking_queue(trajectory.run), trajectory=trajectory)
         case Evaluate():
             append(trajectory, Submitted(number=step.number, candidate=step.candidate))
             jobs.enqueue(JobKind.BUILD, CPU, attempt=_submit(trajectory, step))
@@ -102,6 +133,7 @@ def _submit(trajectory: Trajectory, step: Evaluate) -> Attempt:
 def record_measured(attempt: Attempt, measured: Measured, state: str = AttemptState.DONE) -> None:
     """Store an attempt's end, move the best where it is one, and let the controller go on."""
     trajectory = Trajectory.objects.select_related("run").get(pk=attempt.trajectory.pk)
+    measured = _held_for_review(trajectory, measured)
     append(trajectory, measured)
     attempt.state = state
     attempt.outcome = measured.outcome
@@ -111,9 +143,26 @@ def record_measured(attempt: Attempt, measured: Measured, state: str = AttemptSt
     attempt.finished = timezone.now()
     _move_best(trajectory, attempt, measured)
     attempt.save()
+    feedback.record(attempt, measured)
+    if attempt.new_best and trajectory.run.steering:
+        _profile(attempt)
     trajectory.attempts_done += 1
     trajectory.save(update_fields=["best", "best_s", "eager_s", "attempts_done"])
     jobs.enqueue(JobKind.ADVANCE, CPU, trajectory=trajectory)
+
+
+def record_profiled(attempt: Attempt, found: tuple[Finding, ...]) -> None:
+    """Store what a profile says about an attempt that ended, before or after its trajectory did."""
+    feedback.raise_all(attempt, found)
+    append(attempt.trajectory, Profiled(attempt.number, found))
+
+
+def _held_for_review(trajectory: Trajectory, measured: Measured) -> Measured:
+    """A time below the floor gets an open flag before anything else learns of it."""
+    standing = standing_of(measured.time_s, trajectory.floor_s, trajectory.sol_s)
+    if not standing.held:
+        return measured
+    return replace(measured, flagged=True, detail=measured.detail or standing.sentence)
 
 
 def _move_best(trajectory: Trajectory, attempt: Attempt, measured: Measured) -> None:
@@ -160,13 +209,18 @@ def finish(trajectory: Trajectory, reason: str, words: str) -> None:
     best = Trajectory.objects.select_related("best__trajectory__run", "best__kernel").get(pk=trajectory.pk).best
     if best is None:
         return
-    target = Target(trajectory.run.target)
-    if not target.is_cuda:
-        # What runs on the host alone has nothing to be compiled for a card.
-        if best.kernel.language == Language.MU:
-            jobs.enqueue(JobKind.CROSS_BUILD, LATER, attempt=best)
-    elif settings.PROFILE_BEST:
-        jobs.enqueue(JobKind.PROFILE, device_queue(target), attempt=best, payload={"automatic": True})
+    # What runs on the host alone has nothing to be compiled for a card.
+    if not Target(trajectory.run.target).is_cuda and best.kernel.language == Language.MU:
+        jobs.enqueue(JobKind.CROSS_BUILD, LATER, attempt=best)
+    _profile(best)
+
+
+def _profile(attempt: Attempt) -> None:
+    """Have a best kernel on a card profiled, once: with steering as soon as it is the best, else at the end."""
+    target = Target(attempt.trajectory.run.target)
+    if not (settings.PROFILE_BEST and target.is_cuda) or attempt.jobs.filter(kind=JobKind.PROFILE).exists():
+        return
+    jobs.enqueue(JobKind.PROFILE, device_queue(target), attempt=attempt, payload={"automatic": True})
 
 
 def fail(trajectory: Trajectory, error: str, words: str) -> None:
@@ -177,7 +231,15 @@ def fail(trajectory: Trajectory, error: str, words: str) -> None:
 def _end(trajectory: Trajectory, state: str, **fields: str) -> None:
     open_ones = Trajectory.objects.filter(pk=trajectory.pk).exclude(state__in=FINAL)
     if open_ones.update(state=state, **fields):
+        learn(trajectory)
         finish_run_if_over(trajectory.run)
+
+
+def learn(trajectory: Trajectory) -> None:
+    """Keep what a trajectory taught, whatever it ended with; with memory off it teaches nothing."""
+    chosen = settings_of(trajectory.run)
+    if chosen.memory:
+        memory.learn(trajectory, chosen, history_of(trajectory))
 
 
 def finish_run_if_over(run: Run) -> None:
@@ -208,6 +270,8 @@ def cancel_what_rests(run: Run) -> None:
     Attempt.objects.filter(trajectory__in=resting).exclude(state__in=FINAL).update(
         state=AttemptState.CANCELLED, finished=now
     )
+    for trajectory in list(resting.select_related("run")):
+        learn(trajectory)
     resting.update(state=TrajectoryState.CANCELLED, words="cancelled")
     if not busy:
         Run.objects.filter(pk=run.pk).exclude(state__in=FINAL).update(state=RunState.CANCELLED, finished=now)

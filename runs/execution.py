@@ -22,11 +22,11 @@ from runs.states import JobState
 logger = logging.getLogger(__name__)
 
 
-def run_job(job_id: int, worker: str) -> None:
-    """Do one job, if it is still to do."""
+def run_job(job_id: int, worker: str) -> bool:
+    """Do one job, if it is still to do; whether it was."""
     job = jobs.claim(job_id, worker)
     if job is None:
-        return
+        return False
     try:
         lease = Lease(job)
         lease.check()
@@ -40,6 +40,7 @@ def run_job(job_id: int, worker: str) -> None:
     except Exception as error:  # a worker must outlive whatever a job raises
         logger.exception("%s failed", job)
         retry_or_lose(job, "".join(traceback.format_exception(error)))
+    return True
 
 
 def cancel(job: Job) -> None:

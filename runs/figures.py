@@ -125,3 +125,9 @@ def geomean(values: list[float]) -> float | None:
     if not values:
         return None
     return math.exp(sum(math.log(value) for value in values) / len(values))
+
+
+def money(amount: float, currency: str) -> str:
+    """0.0431 USD: three significant digits, cents in full from one unit on."""
+    text = significant(amount) if 0 < abs(amount) < 1 else f"{amount:,.2f}"
+    return f"{text}{THIN}{currency}"

@@ -10,11 +10,15 @@ from django.db.models import Count
 from django.utils import timezone
 
 from kernels.targets import Target
-from runs.models import Job, Worker
+from runs.models import Job, Run, Worker
 from runs.states import JobState
 
 CPU = "cpu"
-"""The queue of everything that needs no device: preparing, advancing, asking, building."""
+"""The queue of everything that needs no device: preparing, advancing, asking a search, building."""
+MODEL_PREFIX = "openai:"
+"""A run's proposer begins so where it is a language model; the model's name follows."""
+MODEL = "model"
+"""The queue of asks that wait for a language model: they take minutes and no machine time."""
 LATER = "later"
 """The queue of work that waits until nothing else is to do, and gives way when something comes."""
 
@@ -22,6 +26,11 @@ LATER = "later"
 def device_queue(target: Target) -> str:
     """The queue of the workers that can measure ``target``: whose card runs it, as each was told when it started."""
     return "host" if target is Target.HOST else f"cuda.{target.value}"
+
+
+def asking_queue(run: Run) -> str:
+    """Where a run's questions are answered."""
+    return MODEL if run.proposer.startswith(MODEL_PREFIX) else CPU
 
 
 def preparing_queue(target: Target) -> str:

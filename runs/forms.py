@@ -5,13 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from django import forms
+from django.http import QueryDict
 
 from kernels.harness.baselines import BaselineKind, parse_baselines, quick_baselines
 from kernels.languages import EDITOR_BYTES, Language
 from kernels.models import Problem
 from kernels.targets import Policy, Target
+from runs import model_fields
 from runs.headroom import ProblemRow, title_of
 from runs.launching import LaunchOrder
+from runs.model_fields import Configured
 from runs.models import Run
 
 TARGETS = (
@@ -30,11 +33,6 @@ LANGUAGES = (
     (Language.CU.value, Language.CU.label, "for a card, by the launch ABI"),
     (Language.CPP.value, Language.CPP.label, "for the host, by the launch ABI"),
 )
-CONTROLLERS = (
-    ("tree", "Tree search", "widens where attempts succeed"),
-    ("flat", "Flat", "one change after another to the best so far"),
-)
-PROPOSERS = (("search", "Search", "no model and no key: knobs and structure, steered by the gap"),)
 TOLERANCES = (
     ("strict", "strict", "from element type and length of sums"),
     ("kernelbench", "kernelbench", "1e-4 for f32, 1e-2 for halves"),
@@ -45,8 +43,8 @@ BASELINES = tuple(
 """What may be timed beside the candidate and torch eager, which a search always needs."""
 DEFAULTS: dict[str, Any] = {
     "target": Target.HOST.value, "policy": Policy.STRICT.value, "controller": "tree", "proposer": "search",
-    "attempts": 12, "epsilon": 25, "patience": "", "seed": 0, "steering": True, "tolerance": "strict",
-    "baselines": [kind.value for kind in quick_baselines("cuda")],
+    "attempts": 12, "epsilon": 25, "patience": "", "pool": "", "seed": 0, "steering": True, "tolerance": "strict",
+    "baselines": [kind.value for kind in quick_baselines("cuda")], **model_fields.DEFAULTS,
 }  # fmt: skip
 
 
@@ -78,7 +76,15 @@ def one_of(label: str, options: tuple[tuple[str, str, str], ...], *, required: b
 
 
 class LaunchForm(forms.Form):
-    """A launch. Empty ``epsilon`` or ``patience`` turns that stop rule off."""
+    """A launch. Empty ``epsilon`` or ``patience`` turns that stop rule off.
+
+    Proposers are those without a model and the models that ``configured`` names.
+    """
+
+    def __init__(self, *args: Any, models: Configured | None = None, **more: Any) -> None:
+        super().__init__(*args, **more)
+        self.models = models or model_fields.configured()
+        self.fields["proposer"] = one_of("Proposer", self.models.options)
 
     title = forms.CharField(
         label="Title", max_length=200, required=False, error_messages={"max_length": "longer than 200 characters"}
@@ -94,8 +100,9 @@ class LaunchForm(forms.Form):
     )
     target = one_of("Target", TARGETS)
     policy = one_of("Precision policy", POLICIES)
-    controller = one_of("Controller", CONTROLLERS)
-    proposer = one_of("Proposer", PROPOSERS)
+    controller = one_of("Controller", model_fields.CONTROLLERS)
+    proposer = one_of("Proposer", model_fields.WITHOUT_MODEL)
+    representation = one_of("Representation", model_fields.REPRESENTATIONS, required=False)
     attempts = _number("Attempts a problem", 1, 1000)
     epsilon = forms.FloatField(
         label="Stop near SOL, ε %",
@@ -109,8 +116,23 @@ class LaunchForm(forms.Form):
         },
     )
     patience = _number("Stop without progress, w", 2, 1000, required=False)
+    pool = _number("Attempts in all, shared", 1, 1_000_000, required=False)
     seed = _number("Seed", 0, 2**31 - 1)
     steering = forms.BooleanField(label="SOL steering", required=False)
+    memory = forms.BooleanField(label="Memory", required=False)
+    shape = forms.CharField(label="MANTIS: iterations × hypotheses × attempts", max_length=40, required=False)
+    token_limit = _number("Tokens in all", 1, 10**12, required=False)
+    cost_limit = forms.FloatField(
+        label="Cost in all",
+        required=False,
+        min_value=0,
+        max_value=1e9,
+        error_messages={
+            "invalid": "not a number; an amount in the currency of the model's prices, or empty",
+            "min_value": "below 0; an amount above 0, or empty",
+            "max_value": "too large; an amount up to 1,000,000,000, or empty",
+        },
+    )
     tolerance = one_of("Tolerance", TOLERANCES)
     baselines = forms.MultipleChoiceField(
         label="Baselines",
@@ -127,15 +149,33 @@ class LaunchForm(forms.Form):
         patience, attempts = data.get("patience"), data.get("attempts")
         if patience and attempts and patience > attempts:
             self.add_error("patience", f"w is {patience}, but there are {attempts} attempts; fewer, or empty")
+        pool, problems = data.get("pool"), len(data.get("problems") or ())
+        if pool and pool < problems:
+            self.add_error("pool", f"{pool} for {problems} problems leaves some without any; {problems} at least")
         self._check_seed(data)
+        self._check_together(data)
         return data
+
+    def clean_shape(self) -> str:
+        """As it is stored."""
+        text = self.cleaned_data["shape"] or model_fields.DEFAULTS["shape"]
+        try:
+            return model_fields.shape_text(text)
+        except ValueError as error:
+            raise forms.ValidationError(str(error)) from None
+
+    def _check_together(self, data: dict[str, Any]) -> None:
+        """Not every proposer answers what every controller asks, and a limit must leave room for an answer."""
+        for name, words in model_fields.problems_of(data).items():
+            self.add_error(name, words)
 
     def _check_seed(self, data: dict[str, Any]) -> None:
         """A program that proposers cannot change is tried once, on a target that it runs on."""
         language = Language(data.get("seed_language") or Language.MU)
+        written = Language(data.get("representation") or Language.MU)
         if language is Language.MU or not data.get("seed_program") or len(data.get("problems") or ()) != 1:
             return
-        if data.get("attempts") not in (None, 1):
+        if language is not written and data.get("attempts") not in (None, 1):
             words = f"the run's program is in {language.label}, which no proposer changes; 1 attempt"
             self.add_error("attempts", words)
         if data.get("target") and not language.runs_on(Target(data["target"])):
@@ -161,6 +201,7 @@ class LaunchForm(forms.Form):
             attempts=data["attempts"],
             epsilon=data["epsilon"] / 100 if data["epsilon"] is not None else None,
             patience=data["patience"],
+            pool=data["pool"],
             steering=data["steering"],
             seed=data["seed"],
             tolerance=data["tolerance"],
@@ -168,6 +209,11 @@ class LaunchForm(forms.Form):
             seed_program=data["seed_program"] if len(picked) == 1 else "",
             seed_language=Language(data["seed_language"] or Language.MU) if len(picked) == 1 else Language.MU,
             baselines=_baselines(data["baselines"], Target(data["target"])),
+            representation=Language(data["representation"] or Language.MU),
+            memory=data["memory"],
+            shape=data["shape"],
+            token_limit=data["token_limit"],
+            cost_limit=data["cost_limit"] or None,
         )
 
 
@@ -191,11 +237,17 @@ def initial_of(run: Run | None, problems: str) -> dict[str, Any]:
             "seed",
             "steering",
             "tolerance",
+            "representation",
+            "memory",
+            "shape",
         ):
             initial[name] = getattr(run, name)
         initial["epsilon"] = f"{run.epsilon * 100:g}" if run.epsilon is not None else ""
         initial["baselines"] = [kind.value for kind in run.baseline_kinds if kind is not BaselineKind.EAGER]
         initial["patience"] = run.patience if run.patience is not None else ""
+        for name in ("pool", "token_limit", "cost_limit"):
+            value = getattr(run, name)
+            initial[name] = f"{value:.12g}" if isinstance(value, float) else ("" if value is None else value)
         initial["problems"] = list(run.trajectories.values_list("problem_id", flat=True))
         seeds = set(run.trajectories.values_list("seed_program", "seed_language"))
         initial["seed_program"], initial["seed_language"] = (
@@ -205,3 +257,9 @@ def initial_of(run: Run | None, problems: str) -> dict[str, Any]:
     if keys:
         initial["problems"] = [int(key) for key in keys]
     return initial
+
+
+def rules_of(get: QueryDict) -> dict[str, Any]:
+    """Stop rules of the address, as the replay page gives them: ε in per cent and w, "off" for a rule that is off."""
+    found = {name: get[name] for name in ("epsilon", "patience") if name in get}
+    return {name: "" if value == "off" else value for name, value in found.items()}

@@ -21,7 +21,10 @@ from sol.models import Bound, Device
 
 @dataclass(frozen=True, slots=True)
 class ProblemRow:
-    """One problem at the size it is measured at here. ``status``: inspected, failed or waiting."""
+    """One problem at the size it is measured at here. ``status``: inspected, failed or waiting.
+
+    ``gravest`` is the highest severity of its ``flaws``; their number is None where nobody has looked for them yet.
+    """
 
     problem: Problem
     size: str
@@ -34,6 +37,8 @@ class ProblemRow:
     detail: str
     why_no_sol: str
     why_no_eager: str
+    gravest: str = ""
+    flaws: int | None = None
 
     @property
     def headroom(self) -> float | None:
@@ -59,7 +64,7 @@ def here() -> Device | None:
 def problem_rows(policy: str = Policy.STRICT, device: Device | None = None) -> list[ProblemRow]:
     """All problems, most headroom first, bounded under ``policy`` on ``device``."""
     problems = list(Problem.objects.defer("source", "summary"))
-    sizes = {(s.problem_id, s.size): s for s in ProblemSize.objects.defer("record")}
+    sizes = {(s.problem_id, s.size): s for s in ProblemSize.objects.defer("record", "audit")}
     bounds, eager = _bounds(policy, device), _eager(device)
     rows = []
     for problem in problems:
@@ -113,6 +118,8 @@ def _row(
         detail=seen.detail if seen else "",
         why_no_sol=why,
         why_no_eager="not measured yet: a run measures it",
+        gravest=seen.gravest if seen else "",
+        flaws=seen.flaws if seen else None,
     )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from kernels.errors import UserError
-from kernels.models import Problem
+from kernels.models import Problem, ProblemSize
 from kernels.problems.files import ProblemFile, find_problems, own_directory, read_problem
 from runs import jobs
 from runs.fleet import LATER
@@ -38,7 +38,7 @@ def import_directory(directory: Path) -> Imported:
             done.errors.append(error)
             continue
         _store(file, found.path, own, done)
-    if done.added or done.changed:
+    if done.added or done.changed or ProblemSize.objects.filter(record__isnull=False, audit__isnull=True).exists():
         inspect_soon()
     return done
 

@@ -20,10 +20,12 @@ from runs.states import JobKind
 
 @dataclass(frozen=True, slots=True)
 class LaunchOrder:
-    """What a person chose. ``epsilon`` is a fraction; None turns a stop rule off.
+    """What a person chose. ``epsilon`` is a fraction; None turns a stop rule off. ``pool`` is how many
+    attempts all problems have together, None where each has its own ``attempts`` alone.
 
     ``seed_program`` is tried first in place of the translated program, which an empty one leaves in its place. In
-    another ``seed_language`` than μCUTLASS it is all that is tried: proposers cannot change it.
+    another ``seed_language`` than the ``representation``, which is what the proposer writes, it is all that is tried.
+    ``token_limit`` and ``cost_limit`` hold for all problems together; None: no limit.
     """
 
     title: str
@@ -41,6 +43,12 @@ class LaunchOrder:
     seed_program: str = ""
     seed_language: Language = Language.MU
     baselines: tuple[BaselineKind, ...] = (BaselineKind.EAGER,)
+    pool: int | None = None
+    representation: Language = Language.MU
+    memory: bool = True
+    shape: str = "5x2x4"
+    token_limit: int | None = None
+    cost_limit: float | None = None
 
 
 def launch(owner: User, order: LaunchOrder) -> Run:
@@ -56,10 +64,16 @@ def launch(owner: User, order: LaunchOrder) -> Run:
             attempts=order.attempts,
             epsilon=order.epsilon,
             patience=order.patience,
+            pool=order.pool,
             steering=order.steering,
             seed=order.seed,
             tolerance=order.tolerance,
             baselines=",".join(order.baselines),
+            representation=order.representation,
+            memory=order.memory,
+            shape=order.shape,
+            token_limit=order.token_limit,
+            cost_limit=order.cost_limit,
         )
         for problem in _in_order(order.problems):
             trajectory = Trajectory.objects.create(

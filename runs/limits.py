@@ -28,7 +28,6 @@ class Limits:
     stage_s: float | None
     rest_s: float | None
     library_share: float | None
-    gap: float | None
 
 
 def _reach(bounds: Bounds, time_s: float) -> str:
@@ -47,9 +46,7 @@ def _reach(bounds: Bounds, time_s: float) -> str:
     )
 
 
-def limits(
-    bounds: Bounds | None, evaluation: Evaluation | None, time_s: float | None, sol_s: float | None
-) -> Limits:
+def limits(bounds: Bounds | None, evaluation: Evaluation | None, time_s: float | None) -> Limits:
     """What can be said of this candidate. Without a time the bound still has its words."""
     if bounds is None:
         words = "No bound is known for this problem here, so nothing is said about what limits it."
@@ -72,5 +69,4 @@ def limits(
         stage_s=total or None,
         rest_s=time_s - total if time_s and total else None,
         library_share=evaluation.library_share if evaluation is not None else None,
-        gap=time_s / sol_s if time_s and sol_s else None,
     )

@@ -11,7 +11,8 @@ from runs.states import AttemptState
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One attempt of a lineage. ``delta`` is its time over its parent's, minus 1; None where either has none."""
+    """One attempt of a lineage. ``delta`` is its time over its parent's, minus 1; None where either has none that
+    counts."""
 
     attempt: Attempt
     on_path: bool
@@ -22,7 +23,8 @@ class Step:
     def word(self) -> words.Word:
         """Its outcome or state."""
         if self.attempt.state == AttemptState.DONE and self.attempt.outcome:
-            return words.of_outcome(self.attempt.outcome)
+            held, reason = words.of_held(self.attempt.standing), self.attempt.incorrect_reason
+            return held or words.of_outcome(self.attempt.outcome, reason)
         return words.of_attempt(self.attempt)
 
     @property
@@ -35,9 +37,13 @@ def relatives(attempt: Attempt) -> list[Attempt]:
     """All attempts of the trajectory in order, without their sources. One query."""
     return list(
         Attempt.objects.filter(trajectory_id=attempt.trajectory_id)
-        .only("number", "parent_id", "change", "state", "outcome", "time_s", "new_best", "trajectory_id")
+        .select_related("trajectory")
+        .only(
+            "number", "parent_id", "change", "state", "outcome", "reason", "time_s", "new_best",
+            "trajectory__floor_s", "trajectory__sol_s",
+        )
         .order_by("number")
-    )
+    )  # fmt: skip
 
 
 def lineage(attempt: Attempt, every: list[Attempt]) -> list[Step]:
@@ -60,6 +66,6 @@ def lineage(attempt: Attempt, every: list[Attempt]) -> list[Step]:
 
 def _delta(one: Attempt, by_key: dict[int, Attempt]) -> float | None:
     parent = by_key.get(one.parent_id) if one.parent_id is not None else None
-    if parent is None or not parent.time_s or not one.time_s:
+    if parent is None or not parent.counted_s or not one.counted_s:
         return None
-    return one.time_s / parent.time_s - 1
+    return one.counted_s / parent.counted_s - 1

@@ -33,7 +33,12 @@ def cursor_of(board: Board, now: Now) -> str:
         [(w.queue, w.count, w.why) for w in now.waiting],
         now.missing,
     )
-    return head + panel + _digits(board.ended, board.passed) + "".join(row.digest for row in _by_key(board))
+    return (
+        head
+        + panel
+        + _digits(board.ended, board.passed, board.held)
+        + "".join(row.digest for row in _by_key(board))
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,17 +11,32 @@ from django.conf import settings
 from django.db import models
 
 from kernels.harness.baselines import BaselineKind, parse_baselines
+from kernels.harness.correctness import IncorrectReason
 from kernels.harness.evaluation import Outcome
 from kernels.languages import Language
 from kernels.models import Build, Evaluation, Kernel, Problem, choices
 from kernels.targets import Policy, Target
+from runs.api_models import ApiToken as ApiToken
+from runs.api_models import PostedOnce as PostedOnce
+from runs.api_models import Submission as Submission
+from runs.feedback_models import Followed as Followed
+from runs.feedback_models import Raised as Raised
+from runs.lesson_models import Lesson as Lesson
+from runs.lesson_models import LessonEdit as LessonEdit
+from runs.lesson_models import LessonUse as LessonUse
+from runs.llm_models import LlmCall as LlmCall
+from runs.llm_models import ModelTurn as ModelTurn
 from runs.states import AttemptState, JobKind, JobState, RunState, TrajectoryState
+from sol.gap.standing import TimeStanding, counted, standing_of
 
 
 class Run(models.Model):
     """One launch: some problems, one target, one policy, one controller and proposer, one budget.
 
-    ``baselines`` are short names with commas between them.
+    ``baselines`` are short names with commas between them. ``attempts`` is each problem's most; ``pool``, where it is
+    set, all problems' together, of which ``pool_used`` were submitted. ``representation`` is the language that its
+    proposer writes, ``shape`` orchestrated MANTIS's iterations, hypotheses and attempts with an x between them.
+    ``token_limit`` and ``cost_limit`` (in the currency of its model's prices) hold for all of its problems together.
     """
 
     title = models.CharField(max_length=200)
@@ -33,7 +48,14 @@ class Run(models.Model):
     attempts = models.PositiveIntegerField()
     epsilon = models.FloatField(null=True, blank=True)
     patience = models.PositiveIntegerField(null=True, blank=True)
+    pool = models.PositiveIntegerField(null=True, blank=True)
+    pool_used = models.PositiveIntegerField(default=0)
     steering = models.BooleanField(default=True)
+    representation = models.CharField(max_length=10, choices=choices(Language), default=Language.MU)
+    memory = models.BooleanField(default=True)
+    shape = models.CharField(max_length=20, default="5x2x4")
+    token_limit = models.PositiveBigIntegerField(null=True, blank=True)
+    cost_limit = models.FloatField(null=True, blank=True)
     seed = models.PositiveIntegerField(default=0)
     tolerance = models.CharField(max_length=40)
     baselines = models.CharField(max_length=60, blank=True, default=BaselineKind.EAGER.value)
@@ -52,6 +74,11 @@ class Run(models.Model):
 
     def __str__(self) -> str:
         return f"r-{self.pk}"
+
+    @property
+    def written(self) -> str:
+        """What its proposer writes, as people call it."""
+        return Language(self.representation).label
 
     @property
     def baseline_kinds(self) -> tuple[BaselineKind, ...]:
@@ -110,7 +137,10 @@ class Trajectory(models.Model):
 
 
 class Attempt(models.Model):
-    """One candidate of a trajectory. ``time_s`` is its median and None unless it passed."""
+    """One candidate of a trajectory. ``time_s`` is its median and None unless it passed.
+
+    ``reason`` is why it is incorrect; blank in every other outcome.
+    """
 
     trajectory = models.ForeignKey(Trajectory, on_delete=models.CASCADE, related_name="attempts")
     number = models.PositiveIntegerField()
@@ -120,6 +150,7 @@ class Attempt(models.Model):
     hypothesis = models.TextField(blank=True)
     state = models.CharField(max_length=12, choices=AttemptState.choices, default=AttemptState.QUEUED)
     outcome = models.CharField(max_length=20, choices=choices(Outcome), blank=True, db_index=True)
+    reason = models.CharField(max_length=20, choices=choices(IncorrectReason), blank=True)
     detail = models.TextField(blank=True)
     time_s = models.FloatField(null=True)
     eager_s = models.FloatField(null=True)
@@ -135,18 +166,44 @@ class Attempt(models.Model):
     class Meta:
         ordering: ClassVar = ["number"]
         constraints: ClassVar = [
-            models.UniqueConstraint(fields=["trajectory", "number"], name="one_attempt_a_number")
+            models.UniqueConstraint(fields=["trajectory", "number"], name="one_attempt_a_number"),
+            models.CheckConstraint(
+                condition=models.Q(reason="") | models.Q(outcome=Outcome.INCORRECT.value),
+                name="reason_of_incorrect_alone",
+            ),
         ]
 
     def __str__(self) -> str:
         return f"{self.trajectory} #{self.number}"
 
     @property
+    def incorrect_reason(self) -> IncorrectReason | None:
+        """Why it is incorrect; None where it is not, or where that was not recorded."""
+        return IncorrectReason(self.reason) if self.reason else None
+
+    @property
+    def standing(self) -> TimeStanding:
+        """Where its time stands beside its problem's bounds."""
+        return standing_of(self.time_s, self.trajectory.floor_s, self.trajectory.sol_s)
+
+    @property
+    def counted_s(self) -> float | None:
+        """Its time where it counts: not below the floor, which is under review."""
+        return counted(self.time_s, self.trajectory.floor_s)
+
+    @property
     def gap(self) -> float | None:
-        """Its time over the steering bound; None unless it passed."""
-        if self.time_s is None or self.trajectory.sol_s is None:
+        """Its time over the steering bound; None unless it passed and its time counts."""
+        if self.counted_s is None or self.trajectory.sol_s is None:
             return None
-        return self.time_s / self.trajectory.sol_s
+        return self.counted_s / self.trajectory.sol_s
+
+    @property
+    def speedup(self) -> float | None:
+        """Torch eager of the same call over it; None where either is missing or its time does not count."""
+        if self.counted_s is None or not self.eager_s:
+            return None
+        return self.eager_s / self.counted_s
 
 
 class Event(models.Model):

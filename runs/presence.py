@@ -8,7 +8,7 @@ from datetime import datetime
 from django.db.models import Min
 
 from kernels.targets import Target
-from runs.fleet import CPU, LATER, device_queue, online_workers
+from runs.fleet import CPU, LATER, asking_queue, device_queue, online_workers
 from runs.models import Job, Run, Worker
 from runs.states import JobKind, JobState
 
@@ -91,12 +91,10 @@ def _slot(worker: Worker, run: Run) -> Slot:
 
 def now_of(run: Run) -> Now:
     """Workers that can serve this run and what of it waits. Two queries."""
-    workers, target_queue = online_workers(), device_queue(Target(run.target))
+    workers, needed = online_workers(), {CPU, asking_queue(run), device_queue(Target(run.target))}
     served = {worker.queue for worker in workers}
-    slots = [_slot(worker, run) for worker in workers if worker.queue in (CPU, target_queue)]
-    slots += [
-        _slot(w, run) for w in workers if w.queue not in (CPU, target_queue) and w.job and w.job.run_id == run.pk
-    ]
+    slots = [_slot(worker, run) for worker in workers if worker.queue in needed]
+    slots += [_slot(w, run) for w in workers if w.queue not in needed and w.job and w.job.run_id == run.pk]
     queued = Job.objects.filter(run=run, state=JobState.QUEUED).exclude(queue=LATER).values_list("queue", "created")
     by_queue: dict[str, list[datetime]] = {}
     for queue, created in queued:
@@ -105,7 +103,7 @@ def now_of(run: Run) -> Now:
         Waiting(queue, len(moments), min(moments), _why(queue, served))
         for queue, moments in sorted(by_queue.items())
     )
-    missing = tuple(queue for queue in (CPU, target_queue) if queue not in served)
+    missing = tuple(queue for queue in sorted(needed) if queue not in served)
     shown = tuple(sorted(slots, key=lambda slot: not slot.mine)[:SLOTS]) if len(slots) > SLOTS else tuple(slots)
     return Now(shown, waiting, missing, len(slots) - len(shown))
 

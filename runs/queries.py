@@ -5,16 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from django.core.paginator import Page, Paginator
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, F, Q, QuerySet
 
 from kernels.harness.evaluation import Outcome
 from runs import figures
 from runs.models import Attempt, Run, Trajectory
+from runs.pool import most_attempts
 from runs.states import AttemptState
 
 ENDED = (AttemptState.DONE, AttemptState.LOST, AttemptState.CANCELLED)
 STREAM_LENGTH = 16
 PAGE = 50
+NOT_BELOW_FLOOR = Q(trajectory__floor_s__isnull=True) | Q(time_s__gte=F("trajectory__floor_s"))
+"""Attempts whose times count: the rule of ``sol.gap.standing`` where the database has to know it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +77,7 @@ def _run_row(run: Run, trajectories: list[Trajectory]) -> RunRow:
         run=run,
         problems=len(trajectories),
         ended=sum(t.attempts_done for t in trajectories),
-        budget=run.attempts * len(trajectories),
+        budget=most_attempts(run.attempts, len(trajectories), run.pool),
         gap=figures.geomean(gaps) if passed else None,
         speedup=figures.geomean(speedups) if passed else None,
         near=near,
@@ -94,11 +97,13 @@ def owner_counts(state: str) -> dict[str, int]:
     return dict(found.annotate(n=Count("id")).values_list("owner__username", "n"))
 
 
-def attempts_of(run: Run, outcome: str = "", slug: str = "") -> QuerySet[Attempt]:
+def attempts_of(run: Run, outcome: str = "", slug: str = "", reason: str = "") -> QuerySet[Attempt]:
     """A run's ended attempts, newest first."""
     found = Attempt.objects.filter(trajectory__run=run, state__in=ENDED)
     if outcome:
         found = found.filter(outcome=outcome)
+    if reason:
+        found = found.filter(reason=reason)
     if slug:
         found = found.filter(trajectory__problem__slug=slug)
     return (
@@ -119,6 +124,12 @@ def outcome_counts(run: Run, slug: str = "") -> dict[str, int]:
     return {outcome: n for outcome, n in found.values_list("outcome", "n").order_by("-n") if outcome}
 
 
+def reason_counts(run: Run, slug: str = "") -> dict[str, int]:
+    """How many incorrect attempts of a run had each reason. One query."""
+    found = attempts_of(run, slug=slug).exclude(reason="").order_by().values_list("reason")
+    return dict(found.annotate(n=Count("id")).order_by("-n", "reason"))
+
+
 def stream(run: Run) -> list[Attempt]:
     """The newest ended attempts."""
     return list(attempts_of(run)[:STREAM_LENGTH])
@@ -136,9 +147,11 @@ def last_of_shape(target: str, controller: str, attempts: int, problems: int) ->
 
 
 def best_attempts_on(problem_pk: int, limit: int = 30) -> list[Attempt]:
-    """Attempts that passed on a problem across all runs, best of each trajectory first and fastest first."""
+    """Attempts that passed on a problem across all runs and count, fastest first."""
     return list(
-        Attempt.objects.filter(trajectory__problem_id=problem_pk, outcome=Outcome.PASSED, time_s__isnull=False)
+        Attempt.objects.filter(
+            NOT_BELOW_FLOOR, trajectory__problem_id=problem_pk, outcome=Outcome.PASSED, time_s__isnull=False
+        )
         .select_related("trajectory__run__owner", "kernel")
         .defer("trajectory__bounds", "kernel__source")
         .order_by("time_s", "-id")[:limit]

@@ -13,9 +13,10 @@ from django.db import transaction
 from django.utils import timezone
 from kombu.exceptions import OperationalError
 
+from agent.history import NOTES
 from kernels.targets import Target
-from runs import engine, execution, jobs
-from runs.fleet import CPU, LATER, preparing_queue
+from runs import engine, execution, jobs, outside
+from runs.fleet import CPU, LATER, asking_queue, preparing_queue
 from runs.models import Attempt, Event, Job, Trajectory, Worker
 from runs.states import FINAL, LIVING_JOBS, JobKind, JobState
 
@@ -32,6 +33,7 @@ def tick() -> None:
     send_again()
     start_waiting_work()
     revive_stalled()
+    outside.end_idle()
     Worker.objects.filter(heartbeat__lt=timezone.now() - _FORGET_WORKER_AFTER).delete()
 
 
@@ -101,10 +103,14 @@ def start_waiting_work() -> None:
 
 
 def revive_stalled() -> None:
-    """Give a job to every open trajectory that has none, from the last word of its log."""
+    """Give a job to every open trajectory that has none, from the last word of its log.
+
+    One that waits for a post from outside has none in good order.
+    """
     stalled = (
         Trajectory.objects.exclude(state__in=FINAL)
         .exclude(jobs__in=Job.objects.filter(state__in=LIVING_JOBS).exclude(queue=LATER))
+        .exclude(pk__in=outside.waiting().values("pk"))
         .select_related("run")
     )
     for trajectory in stalled:
@@ -116,7 +122,8 @@ def revive_stalled() -> None:
 
 
 def _revive(trajectory: Trajectory) -> None:
-    last = Event.objects.filter(trajectory=trajectory).order_by("-sequence").values_list("kind", flat=True).first()
+    steps = Event.objects.filter(trajectory=trajectory).exclude(kind__in=NOTES).order_by("-sequence")
+    last = steps.values_list("kind", flat=True).first()
     logger.warning("%s: nothing moved it after %s", trajectory, last or "its launch")
     attempt = Attempt.objects.filter(trajectory=trajectory).exclude(state__in=FINAL).first()
     if attempt is not None:
@@ -125,4 +132,6 @@ def _revive(trajectory: Trajectory) -> None:
     if last is None:
         jobs.enqueue(JobKind.PREPARE, preparing_queue(Target(trajectory.run.target)), trajectory=trajectory)
     else:
-        jobs.enqueue(JobKind.ASK if last == "asked" else JobKind.ADVANCE, CPU, trajectory=trajectory)
+        asked = last == "asked"
+        queue = asking_queue(trajectory.run) if asked else CPU
+        jobs.enqueue(JobKind.ASK if asked else JobKind.ADVANCE, queue, trajectory=trajectory)

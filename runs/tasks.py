@@ -4,12 +4,20 @@ from __future__ import annotations
 
 from celery import shared_task
 
-from runs import jobs, registration
+from runs import jobs, registration, turns
 from runs.execution import run_job
+
+_TRIES = 5
+"""Another worker may claim the chosen job first; the hint then stands for the next one."""
 
 
 @shared_task(name=jobs.TASK, ignore_result=True)  # type: ignore[untyped-decorator]  # Celery has no types
 def execute(job_id: int) -> None:
-    """Do the job with this id, if it is still to do."""
-    with registration.doing(job_id):
-        run_job(job_id, registration.worker_name())
+    """Do the job with this id if it is still to do, or the one of its run whose turn it is."""
+    for _ in range(_TRIES):
+        chosen = turns.job_for(job_id)
+        if chosen is None:
+            return
+        with registration.doing(chosen):
+            if run_job(chosen, registration.worker_name()):
+                return

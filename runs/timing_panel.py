@@ -13,6 +13,7 @@ from kernels.harness.evaluation import EAGER, Check, Evaluation, Timing
 from kernels.harness.measures import Activity, Conditions, KernelActivity, Range
 from runs import figures
 from runs.charts.distribution import Series, distribution
+from sol.gap.standing import TimeStanding
 
 _CLOCKS = "clock agreement"
 _TREND = "steady over time"
@@ -72,8 +73,9 @@ class KernelRow:
 class TimingPanel:
     """Of one evaluation."""
 
-    def __init__(self, evaluation: Evaluation) -> None:
+    def __init__(self, evaluation: Evaluation, standing: TimeStanding = TimeStanding.NORMAL) -> None:
         self.evaluation = evaluation
+        self.standing = standing
 
     @property
     def own(self) -> Timing | None:
@@ -87,7 +89,11 @@ class TimingPanel:
         if e.candidate is None:
             return []
         found = [SubjectRow("this kernel", e.candidate)]
-        found += [SubjectRow(t.subject, t, speedup=e.speedup(t.subject)) for t in e.baselines]
+        # A time below the floor is evidence, and no speedup over anything.
+        found += [
+            SubjectRow(t.subject, t, speedup=None if self.standing.held else e.speedup(t.subject))
+            for t in e.baselines
+        ]
         found += [SubjectRow(name, None, why) for name, why in e.absent.items()]
         if e.baseline(EAGER) is None and EAGER not in e.absent:
             found.insert(1, SubjectRow(EAGER, None, "not measured in this call"))
@@ -116,7 +122,8 @@ class TimingPanel:
     def cautions(self) -> tuple[str, ...]:
         """What speaks against the times."""
         conditions = self.evaluation.conditions
-        return conditions.cautions if conditions is not None else ()
+        held = (self.standing.sentence,) if self.standing.held else ()
+        return (*held, *(conditions.cautions if conditions is not None else ()))
 
     @cached_property
     def facts(self) -> list[Fact]:

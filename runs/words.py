@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from agent.proposers.external import External
 from agent.steps import FinishReason
 from kernels.harness.correctness import IncorrectReason
 from kernels.harness.evaluation import Outcome
 from runs.models import Attempt, Run, Trajectory
 from runs.states import AttemptState, RunState, TrajectoryState
+from sol.gap.standing import TimeStanding
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +35,9 @@ _FINISHED = {
     FinishReason.ATTEMPTS_SPENT: Word("attempts spent", "done"),
     FinishReason.SPACE_EXHAUSTED: Word("nothing left to try", "done"),
     FinishReason.PROPOSER_FAILED: Word("proposer failed", "fail"),
+    FinishReason.BUDGET_SPENT: Word("budget spent", "stop"),
+    FinishReason.IDLE: Word("nothing posted", "stop"),
+    FinishReason.AGENT_DONE: Word("ended by its agent", "done"),
 }
 _UNDER_WAY = {
     AttemptState.QUEUED: Word("queued", "wait"),
@@ -43,8 +48,14 @@ _UNDER_WAY = {
     AttemptState.LOST: Word("lost", "fail"),
 }
 TARGETS = {"host": "host", "sm_80": "sm_80", "sm_90a": "sm_90a"}
-CONTROLLERS = {"tree": "tree search", "flat": "flat"}
-PROPOSERS = {"search": "search"}
+CONTROLLERS = {
+    "tree": "tree search",
+    "flat": "flat",
+    "mi": "measure–implement",
+    "mantis": "MANTIS in a prompt",
+    "mantis-orchestrated": "MANTIS orchestrated",
+}
+PROPOSERS = {"search": "search", "external": "agent outside"}
 OUTCOMES = {
     Outcome.BUILD_ERROR: "build error",
     Outcome.BUILD_TIMEOUT: "build timeout",
@@ -53,6 +64,11 @@ OUTCOMES = {
     Outcome.NOT_MEASURED: "not measured",
     Outcome.PROBLEM_ERROR: "problem error",
 }
+
+
+def proposer_name(name: str) -> str:
+    """A proposer as people call it; a model by its own name."""
+    return PROPOSERS.get(name, name.partition(":")[2] or name)
 
 
 def of_run(run: Run) -> Word:
@@ -67,7 +83,10 @@ def of_trajectory(trajectory: Trajectory, under_way: str | None) -> Word:
     if trajectory.state == TrajectoryState.RUNNING:
         if under_way:
             return _UNDER_WAY[AttemptState(under_way)]
-        return Word("preparing", "run") if trajectory.sol_s is None else Word("choosing", "run")
+        if trajectory.sol_s is None:
+            return Word("preparing", "run")
+        outside = trajectory.run.proposer == External.name
+        return Word("waits for a post", "wait") if outside else Word("choosing", "run")
     if trajectory.state == TrajectoryState.DONE and trajectory.finish_reason:
         return _FINISHED[FinishReason(trajectory.finish_reason)]
     return _RUN[RunState(trajectory.state)]
@@ -82,17 +101,31 @@ def of_outcome(outcome: str, reason: IncorrectReason | None = None) -> Word:
     return Word(OUTCOMES.get(kind, kind.value), sign)
 
 
-def of_attempt(attempt: Attempt) -> Word:
-    """An attempt's outcome, or its state where it has not ended."""
+def of_held(standing: TimeStanding) -> Word | None:
+    """What stands in an outcome's place where the time is below the floor; None where it counts."""
+    if not standing.held:
+        return None
+    return Word("suspect" if standing is TimeStanding.SUSPECT else "below the floor", "flag")
+
+
+def of_attempt(attempt: Attempt, *, brief: bool = False) -> Word:
+    """An attempt's outcome, or its state where it has not ended; one below the floor is under review.
+
+    A ``brief`` word leaves out why it is incorrect.
+    """
     if attempt.state == AttemptState.DONE and attempt.outcome:
+        if attempt.time_s is not None and (held := of_held(attempt.standing)):
+            return held
         if attempt.new_best:
             return Word("new best", "pass")
-        return of_outcome(attempt.outcome)
+        return of_outcome(attempt.outcome, None if brief else attempt.incorrect_reason)
     return _UNDER_WAY.get(AttemptState(attempt.state), Word(attempt.state, "done"))
 
 
 def why_no_time(attempt: Attempt) -> str:
     """Why an attempt has no time, for the dash that stands there."""
     if attempt.state == AttemptState.DONE and attempt.outcome:
+        if attempt.time_s is not None and attempt.standing.held:
+            return attempt.standing.sentence
         return f"not measured: {of_outcome(attempt.outcome).text}"
     return f"not measured: {_UNDER_WAY.get(AttemptState(attempt.state), Word('not ended', '')).text}"

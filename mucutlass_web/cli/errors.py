@@ -80,3 +80,33 @@ class ExportedAlready(UserError):
     """An export of Python."""
 
     template = "{path} is a ModelNew as it is; a .mu, .cu or .cpp source would be right"
+
+
+class TokenNotSet(UserError):
+    """The MCP server has nothing to show who asks."""
+
+    template = "{variable} is not set; an API token, from the web's page API tokens, would be right"
+
+
+class McpMissing(UserError):
+    """The package that speaks the protocol is not installed."""
+
+    template = "the package mcp is not installed; `pip install 'mucutlass-web[mcp]'` would be right"
+
+
+class ApiUrlWrong(UserError):
+    """An address that is none of a web server."""
+
+    template = "{url!r} is no address of the web; one such as http://127.0.0.1:8000 would be right"
+
+
+class ApiUnreachable(UserError):
+    """The web does not answer."""
+
+    template = "{url} does not answer ({why}); is the web running there?"
+
+
+class ApiRefused(UserError):
+    """The API answered that it will not; ``name`` is the error's own."""
+
+    template = "{name}: {words}"

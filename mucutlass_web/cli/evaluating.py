@@ -28,7 +28,7 @@ from kernels.evaluation_form import (
 )
 from kernels.harness import evaluate
 from kernels.harness.baselines import BaselineKind
-from kernels.harness.evaluation import EvaluationRequest, ModuleCandidate, Outcome
+from kernels.harness.evaluation import EvaluationRequest, ModuleCandidate, Outcome, repeats_for
 from kernels.harness.problem_tolerance import tolerance_for
 from kernels.languages import check_target, language_of
 from kernels.locks import machine_lock
@@ -39,6 +39,8 @@ from kernels.profiling.record import Profile, ProfileRequest
 from kernels.targets import Policy, Target
 from kernels.toolchain import Cache, build
 from kernels.toolchain.report import BuildOutcome, BuildReport
+from mucutlass_web.cli.bounding import beside_bounds
+from mucutlass_web.cli.feedback import with_feedback
 from mucutlass_web.cli.inputs import inspect_problem, read_source
 from mucutlass_web.cli.versions import versions
 
@@ -109,6 +111,9 @@ class Prepared:
     request: EvaluationRequest | None
     profile: bool
     seconds: float
+    inspection: Inspection | None = None
+    emission: Emission | None = None
+    source: str = ""
 
 
 class Preparation:
@@ -125,7 +130,7 @@ class Preparation:
         Raises FileNotReadable, LanguageUnknown, a ProblemFileError and UnknownTolerance, and when cancelled
         BuildCancelled, LockCancelled or InspectionCancelled.
         """
-        began = time.monotonic()
+        began, inspection, emission = time.monotonic(), None, None
         language = language_of(wanted.file)
         source = read_source(wanted.file).text
         asked = Asked(
@@ -148,23 +153,24 @@ class Preparation:
                 problem=replace(asked.problem, size=inspection.size),
                 tolerance=tolerance_for(wanted.tolerance, inspection, wanted.policy, wanted.target),
             )
-            ended, request = self._candidate(wanted, asked, inspection, source)
-        return Prepared(asked, ended, request, wanted.profile, time.monotonic() - began)
+            ended, request, emission = self._candidate(wanted, asked, inspection, source)
+        spent_s = time.monotonic() - began
+        return Prepared(asked, ended, request, wanted.profile, spent_s, inspection, emission, source)
 
     def _candidate(
         self, wanted: Wanted, asked: Asked, inspection: Inspection, source: str
-    ) -> tuple[Ended, EvaluationRequest | None]:
+    ) -> tuple[Ended, EvaluationRequest | None, Emission | None]:
         language, target = asked.candidate.language, wanted.target
         try:
             check_target(language, target)
             prepared = prepare(source, language, inspection.signature, target, wanted.policy)
         except (ProgramErrors, UserError) as error:
-            return Ended(Outcome.REFUSED, str(error)), None
-        report, artifacts = None, {}
+            return Ended(Outcome.REFUSED, str(error)), None, None
+        report, artifacts, emission = None, {}, None
         if not isinstance(prepared, ModuleCandidate):
-            report = self._build(prepared)
+            report, emission = self._build(prepared), prepared
             if report.outcome is not BuildOutcome.BUILT:
-                return _not_built(report), None
+                return _not_built(report), None, emission
             artifacts = {unit.symbol: self._store.path(unit.artifact) for unit in report.units if unit.artifact}
         request = EvaluationRequest(
             problem_path=str(wanted.problem.absolute()),
@@ -172,12 +178,13 @@ class Preparation:
             signature=inspection.signature,
             candidate=built(prepared, artifacts),
             device=wanted.device,
+            repeats=repeats_for(wanted.device),
             tolerance=asked.tolerance or tolerance_for(wanted.tolerance, inspection, wanted.policy, target),
             baselines=wanted.baselines,
             policy=wanted.policy,
             energy=True,
         )
-        return Ended(Outcome.NOT_MEASURED, "", report=report), request
+        return Ended(Outcome.NOT_MEASURED, "", report=report), request, emission
 
     def _build(self, emission: Emission) -> BuildReport:
         """Nothing is compiled while something is timed on this machine's CPU."""
@@ -197,7 +204,9 @@ def measure(prepared: Prepared, cancelled: Cancelled = None) -> EvaluationForm:
         ended = Ended(evaluation.outcome, evaluation.detail, evaluation, ended.report, profiled)
     wall_s = prepared.seconds + time.monotonic() - began
     machine = ended.evaluation.machine if ended.evaluation else None
-    return evaluation_form(prepared.asked, ended, wall_s, versions(machine))
+    form = evaluation_form(prepared.asked, ended, wall_s, versions(machine))
+    form = beside_bounds(form, ended.evaluation, prepared.inspection, prepared.emission, ended.profile)
+    return with_feedback(form, prepared.source, ended, prepared.inspection, prepared.emission)
 
 
 def _profile(request: EvaluationRequest, cancelled: Cancelled) -> Profile:

@@ -7,11 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from agent.feedback.rendering import advice_words, ranked
 from kernels.evaluation_form import EvaluationForm
 from kernels.harness.evaluation import Check, Outcome, Timing
 from kernels.harness.measures import Conditions
+from mucutlass_web.cli.bounding import assessment_of
+from mucutlass_web.cli.feedback import findings_in
+from sol.gap.record import REMAINDER_TITLE
+from sol.gap.words import remainder_words
 
 _WIDTH = 14
+_FINDINGS = 3
 _UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"))
 
 
@@ -27,12 +33,20 @@ def report_lines(form: EvaluationForm) -> list[str]:
     if form.timing.candidate is not None:
         lines += _row("time", _time(form.timing.candidate))
     lines += _block("speedup", "\n".join(_speedups(form)))
+    lines += _block("gap", "\n".join(_gap(form)))
+    lines += _block("try", "\n".join(_advice(form)))
     lines += _row("held", _held(form))
     lines += _row("built", _built(form))
     lines += _block("state", "\n".join(_state(form.conditions)))
     lines += _block("flags", "\n".join(str(flag) for flag in form.flags))
     lines += _block("not measured", "\n".join(_missing(form)))
     return lines + _row("took", f"{seconds(form.wall_s)} in all")
+
+
+def _advice(form: EvaluationForm) -> Iterator[str]:
+    """The first way out of each of the gravest findings."""
+    for finding in ranked(findings_in(form))[:_FINDINGS]:
+        yield f"{finding.tool}: {advice_words(finding.advice[0])}"
 
 
 def summary(form: EvaluationForm) -> str:
@@ -106,6 +120,21 @@ def _speedups(form: EvaluationForm) -> Iterator[str]:
         baseline = form.timing.baselines.get(name)
         if ratio is not None and baseline is not None:
             yield f"{ratio:.2f}× over {name} ({seconds(baseline.median_s)})"
+
+
+def _gap(form: EvaluationForm) -> Iterator[str]:
+    found = assessment_of(form)
+    if found is None:
+        return
+    bound = f"the bound is {seconds(found.sol_s)}, the floor {seconds(found.floor_s)}"
+    if found.words:
+        yield f"{found.words}; {bound}"
+    if found.breakdown is None:
+        return
+    yield f"{found.breakdown.gap:.3g}× the bound; {bound}"
+    yield found.score_withheld or f"SOL score {found.score:.3g}: 0.5 at torch eager, 1 at the bound"
+    yield from (f"{factor.title}: {factor.value:.3g}× ({factor.words})" for factor in found.breakdown.known)
+    yield f"{REMAINDER_TITLE}: {found.breakdown.remainder:.3g}× ({remainder_words(found.breakdown)})"
 
 
 def _held(form: EvaluationForm) -> str:

@@ -14,7 +14,7 @@ from pathlib import Path
 from kernels.dsl import ProgramErrors
 from kernels.errors import UserError
 from kernels.targets import Policy, Target
-from mucutlass_web.cli import commands, evaluate, profile, sol
+from mucutlass_web.cli import audit, commands, evaluate, mcp_server, problem_audit, profile, sol
 from mucutlass_web.cli.export import export_command
 
 
@@ -40,13 +40,10 @@ def build_parser() -> ArgumentParser:
         verb.add_argument("--problem", type=Path, help="the problem that binds the sizes")
     _add_machine_code(verb)
 
-    verb = add("evaluate", "Build, check and time candidates on this machine.", evaluate.evaluate_command)
-    evaluate.add_arguments(verb)
-
+    evaluate.add_arguments(add("evaluate", "Build, check and time candidates here.", evaluate.evaluate_command))
     profile.add_arguments(add("profile", "Profile one call of a candidate on a card.", profile.profile_command))
 
-    verb = add("export", "Write a program as one Python file in KernelBench's form.", export_command)
-    _add_export(verb)
+    _add_export(add("export", "Write a program as one Python file in KernelBench's form.", export_command))
 
     verb = add("translate", "A first program for a problem, or for each in a folder.", commands.translate_command)
     verb.add_argument("path", type=Path)
@@ -55,9 +52,17 @@ def build_parser() -> ArgumentParser:
     verb = add("sol", "The speed of light of problems, or of each in a folder.", sol.sol_command)
     sol.add_arguments(verb)
     _add_policy(verb)
+    _add_audits(add)
+
     sol.add_peaks_arguments(add("peaks", "Measure this machine's peaks, or its card's.", sol.peaks_command))
+    mcp_server.add_arguments(add("mcp", "Serve the HTTP API's tools to an agent over MCP.", mcp_server.mcp_command))
     add("reference", "Print the language reference that goes into a prompt.", commands.reference_command)
     return parser
+
+
+def _add_audits(add: Callable[[str, str, Callable[[Namespace], int]], ArgumentParser]) -> None:
+    audit.add_arguments(add("audit", "Look for signs of a gamed benchmark in candidates.", audit.audit_command))
+    problem_audit.add_arguments(add("audit-problem", problem_audit.WORDS, problem_audit.audit_problem_command))
 
 
 def _add_export(verb: ArgumentParser) -> None:

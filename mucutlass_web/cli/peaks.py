@@ -8,7 +8,7 @@ from pathlib import Path
 from kernels.locks import machine_lock
 from kernels.records import dumps, loads
 from sol.bounds.cuda import measure_card
-from sol.bounds.devices import card
+from sol.bounds.devices import card, find
 from sol.bounds.host import host_name, measure_host
 from sol.bounds.record import Device
 
@@ -26,6 +26,17 @@ def measure_and_keep(kind: str = "host") -> Device:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(dumps(device), encoding="utf-8")
     return device
+
+
+def known_device(kind: str, machine: str) -> Device | None:
+    """What is known of the machine that something ran on, without measuring: its kept peaks, or for a card its
+    specification; None where there is neither. ``kind`` is "host" or "cuda", ``machine`` the card's name."""
+    path = _path(kind)
+    if path.exists():
+        kept = loads(path.read_text(encoding="utf-8"), Device)
+        if kept.name == (host_name() if kind == "host" else machine):
+            return kept
+    return card(machine) if kind == "cuda" and find(machine) is not None else None
 
 
 def device_named(name: str) -> Device:

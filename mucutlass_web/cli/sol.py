@@ -19,11 +19,12 @@ from kernels.problems.files import locate
 from kernels.problems.inspect import LIMITS, inspect_many
 from kernels.problems.inspection import Inspection
 from kernels.records import to_json
-from kernels.targets import Policy, Target
+from kernels.targets import Target
 from mucutlass_web.cli.inputs import named_problems, size_of
 from mucutlass_web.cli.peaks import device_named, measure_and_keep
 from sol.bounds import Bounds, Device, bound, count
 from sol.bounds.devices import specification
+from sol.bounds.form import bounds_form
 from sol.bounds.record import Work
 from sol.bounds.table import rows
 from sol.bounds.units import amount
@@ -134,41 +135,9 @@ def _show(asked: _Asked, inspection: Inspection, device: Device, options: Namesp
 
 
 def json_form(name: str, path: Path, inspection: Inspection, work: Work, bounds: Bounds) -> dict[str, Any]:
-    """One problem as a line of JSON: times in seconds, sizes in bytes, rates and ridge in FLOP per second and byte."""
-    flops: dict[str, dict[str, int]] = {"matrix": {}, "vector": {}}
-    for part in bounds.pipes:
-        flops[part.pipe][part.dtype.value] = part.flops
+    """One problem as a line of JSON (``sol.bounds.form``)."""
     place = locate(path)
-    return {
-        "problem": name,
-        "name": place.name,
-        "level": place.level,
-        "number": place.number,
-        "size": inspection.size,
-        "device": bounds.device,
-        "policy": Policy(bounds.policy).value,
-        "flops": bounds.flops,
-        "matrix_flops": work.matrix_flops,
-        "vector_flops": work.vector_flops,
-        "flops_by_type": flops,
-        "bytes": bounds.bytes,
-        "input_bytes": work.input_bytes,
-        "output_bytes": work.output_bytes,
-        "unfused_bytes": work.unfused_bytes,
-        "floor_flops": bounds.floor_flops,
-        "floor_bytes": bounds.floor_bytes,
-        "compute_s": bounds.compute_s,
-        "memory_s": bounds.memory_s,
-        "steering_bound_s": bounds.steering_s,
-        "floor_s": bounds.floor_s,
-        "bound_class": bounds.bound_class,
-        "intensity": bounds.intensity,
-        "ridge": bounds.ridge,
-        "unknown_ops": list(bounds.unknown_ops),
-        "steering_rests_on": list(bounds.steering_rests_on),
-        "floor_rests_on": list(bounds.floor_rests_on),
-        "arithmetic": list(bounds.arithmetic),
-    }
+    return bounds_form(name, place.name, place.level, place.number, inspection, work, bounds)
 
 
 def peaks_command(options: Namespace) -> int:

@@ -91,6 +91,12 @@ def span(seconds: float | None, reason: str | None = None) -> SafeString:
 
 
 @register.filter
+def money(amount: float, currency: str) -> str:
+    """0.0431 USD."""
+    return figures.money(amount, currency)
+
+
+@register.filter
 def stopwatch(seconds: float) -> str:
     """0:04."""
     return figures.stopwatch(seconds)

@@ -13,6 +13,7 @@ from django.utils.safestring import SafeString, mark_safe
 
 from kernels.harness.evaluation import Outcome
 from runs import words as run_words
+from runs.desk import spent_words
 from runs.models import Attempt, Run
 
 register = template.Library()
@@ -20,6 +21,8 @@ register = template.Library()
 SECTIONS = (
     ("runs-list", "Runs", "/runs/"),
     ("problems-list", "Problems", "/problems/"),
+    ("lessons", "Lessons", "/lessons/"),
+    ("feedback", "Feedback", "/feedback/"),
     ("playground", "Playground", "/playground/"),
     ("fleet", "Fleet", "/fleet/"),
 )
@@ -52,6 +55,12 @@ def attempt_word(attempt: Attempt) -> run_words.Word:
 
 
 @register.filter
+def brief_word(attempt: Attempt) -> run_words.Word:
+    """An attempt's outcome or state where there is little room; ``line_of`` says why it is incorrect."""
+    return run_words.of_attempt(attempt, brief=True)
+
+
+@register.filter
 def outcome_word(outcome: str) -> run_words.Word:
     """An outcome in words."""
     return run_words.of_outcome(outcome)
@@ -66,7 +75,7 @@ def why_no_time(attempt: Attempt) -> str:
 @register.filter
 def own_speedup(attempt: Attempt) -> float | None:
     """Eager over the attempt, both from the same call."""
-    return attempt.eager_s / attempt.time_s if attempt.eager_s and attempt.time_s else None
+    return attempt.speedup
 
 
 @register.filter
@@ -79,16 +88,24 @@ def label_of(form: Form, name: str) -> str:
 @register.filter
 def reason_of(attempt: Attempt) -> str:
     """What went wrong, or why it should have helped."""
-    lines = attempt.detail.splitlines() if attempt.outcome != Outcome.PASSED else []
-    return (lines[0] if lines else attempt.hypothesis)[:240]
+    return (_wrong(attempt) or attempt.hypothesis)[:240]
 
 
 @register.filter
 def line_of(attempt: Attempt) -> str:
     """An attempt in one line: what went wrong, else what was changed and why."""
-    if attempt.outcome != Outcome.PASSED and attempt.detail:
-        return attempt.detail.splitlines()[0][:240]
-    return ": ".join(part for part in (attempt.change, attempt.hypothesis) if part)[:240]
+    reason = attempt.incorrect_reason
+    parts = (reason.words if reason else "", _wrong(attempt))
+    if not any(parts):
+        parts = (attempt.change, attempt.hypothesis)
+    return ": ".join(part for part in parts if part)[:240]
+
+
+def _wrong(attempt: Attempt) -> str:
+    """The first line of what went wrong, without the reason that stands beside it as the outcome."""
+    lines = attempt.detail.splitlines() if attempt.outcome != Outcome.PASSED else []
+    reason = attempt.incorrect_reason
+    return lines[0].removeprefix(f"{reason.words}: " if reason else "") if lines else ""
 
 
 @register.filter
@@ -101,6 +118,18 @@ def passed(outcome: str) -> bool:
 def controller_name(name: str) -> str:
     """A controller as people call it."""
     return run_words.CONTROLLERS.get(name, name)
+
+
+@register.filter
+def spent(run: Run) -> str:
+    """What a run's model calls took so far; empty where none is asked."""
+    return spent_words(run)
+
+
+@register.filter
+def proposer_name(name: str) -> str:
+    """A proposer as people call it; a model by its own name."""
+    return run_words.proposer_name(name)
 
 
 @register.filter

@@ -1,41 +1,28 @@
-"""The run's main chart: best time over SOL by attempt, as a Plotly figure of plain dicts and lists.
+"""The run's main chart: best time over SOL by attempt, against baseline and bound, as a Plotly figure of plain dicts.
 
-Colours are names of the style sheet's tokens ("--ink"); the page's script puts the theme's colours in their place.
-One problem: its attempts as points and its best line. Several: one thin line each, and their geomean thick.
+One problem: its attempts as points, its best line and its floor. Several: one thin line each, their geomean thick, and
+where each of them ended. An attempt below the floor has its own mark and is part of no line.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Any
 
 from runs import figures
 from runs.board import Board, Row
+from runs.charts import template as t
+from runs.charts.tables import Column, Table
+from runs.charts.tables import Row as TableRow
+from runs.readings import Step
+from sol.gap.standing import standing_of
 
 Link = Callable[[Row, int], str]
-
-
-def _line(x: Sequence[float], y: Sequence[float | None], colour: str, width: float) -> dict[str, Any]:
-    return {
-        "type": "scatter", "mode": "lines", "x": list(x), "y": list(y), "hoverinfo": "skip", "showlegend": False,
-        "line": {"shape": "hv", "color": colour, "width": width}, "cliponaxis": False,
-    }  # fmt: skip
-
-
-def _points(
-    points: Sequence[tuple[float, float, str, str]], colour: str, size: float, hollow: bool
-) -> dict[str, Any]:
-    """Points that can be focused and opened: ``customdata`` holds each one's address and sentence."""
-    return {
-        "type": "scatter", "mode": "markers", "showlegend": False, "cliponaxis": False,
-        "x": [p[0] for p in points], "y": [p[1] for p in points],
-        "customdata": [[p[2], p[3]] for p in points], "hovertemplate": "%{customdata[1]}<extra></extra>",
-        "marker": {
-            "symbol": "circle-open" if hollow else "circle", "size": size, "color": colour,
-            "line": {"width": 1, "color": colour if hollow else "--bg"},
-        },
-    }  # fmt: skip
+_RIGHT = {"xref": "paper", "x": 1, "xanchor": "left", "xshift": 8}
+_INSIDE = {"xanchor": "right", "xshift": -2, "yshift": 0, "yanchor": "top"}
+_PLOT_HEIGHT = 230
 
 
 def start_and_best(row: Row) -> list[float | None]:
@@ -54,129 +41,144 @@ def geomean_line(rows: Sequence[Row]) -> list[float]:
     return [value for value in found if value is not None]
 
 
-def best_chart(board: Board, link: Link, only: Row | None = None) -> dict[str, Any]:
+def best_chart(board: Board, link: Link, only: Row | None = None) -> t.Figure:
     """Data and layout. ``link`` makes the address of a row's attempt."""
     rows = [only] if only is not None else board.rows
     eager = only.eager_gap if only is not None else board.eager_gap
     one = only is not None or len(rows) == 1
-    data = _one(rows[0], link) if one and rows else _many(rows, link)
+    thick = geomean_line(rows)
+    data = _one(rows[0], link) if one and rows else _many(rows, link, thick)
     seen = [y for trace in data for y in trace["y"] if y]
     layout = _layout(board, seen, eager)
-    summary = _summary(rows, one)
+    floor = rows[0].trajectory.floor_s if one and rows else None
+    if floor and rows[0].trajectory.sol_s:
+        layout["shapes"].append(t.across("y", floor / rows[0].trajectory.sol_s, "--sol", "1px,3px"))
+    beside = layout["annotations"]
+    summary = _summary(rows, thick, one)
     if summary is not None:
-        layout["annotations"].append(summary)
-    return {"data": data, "layout": layout}
+        layout["annotations"] = [*beside, summary]
+        if summary["x"] > 0.8 * board.run.attempts:
+            beside = layout["annotations"]
+    low, high = layout["yaxis"]["range"]
+    t.apart(beside, _PLOT_HEIGHT / (high - low))
+    return t.figure(data, layout, narrow={"margin": {"l": 44, "r": 12}})
 
 
-def _one(row: Row, link: Link) -> list[dict[str, Any]]:
-    curve = start_and_best(row)
-    x = [i for i, value in enumerate(curve) if value is not None]
-    data = [_line(x, [curve[i] for i in x], "--ink", 2.25)]
+def _corners(curve: Sequence[float | None]) -> tuple[list[float], list[float]]:
+    """Where a step line has to be told: its start, each change, its end."""
+    known = [(x, y) for x, y in enumerate(curve) if y is not None]
+    kept = [known[0]] if known else []
+    kept += [b for a, b in pairwise(known) if b[1] != a[1]]
+    if len(known) > 1 and kept[-1] != known[-1]:
+        kept.append(known[-1])
+    return [float(x) for x, _ in kept], [y for _, y in kept]
+
+
+def _attempt(row: Row, step: Step, link: Link, word: str, title: str = "") -> t.Point | None:
     sol = row.trajectory.sol_s
-    points = [
-        (float(step.number), step.time_s / sol, link(row, step.number),
-         f"#{step.number} passed, {figures.ratio(step.time_s / sol)} of SOL")
-        for step in row.steps
-        if step.time_s is not None and sol
-    ]  # fmt: skip
-    best = min(points, key=lambda point: point[1], default=None)
-    data.append(_points([p for p in points if p is not best], "--ctl", 8, hollow=True))
-    if best is not None:
-        address, sentence = best[2], best[3].replace("passed", "best")
-        data.append(_points([(best[0], best[1], address, sentence)], "--ink", 10, hollow=False))
-    return data
+    if step.time_s is None or not sol:
+        return None
+    standing = standing_of(step.time_s, row.trajectory.floor_s).sentence
+    sentence = f"{title}#{step.number} {word}, {figures.ratio(step.time_s / sol)} of SOL"
+    sentence += f"; {standing}" if standing else ""
+    return t.Point(float(step.number), step.time_s / sol, link(row, step.number), sentence)
 
 
-def _many(rows: Sequence[Row], link: Link) -> list[dict[str, Any]]:
-    data: list[dict[str, Any]] = []
-    ends: dict[bool, list[tuple[float, float, str, str]]] = {True: [], False: []}
+def _known(points: Sequence[t.Point | None]) -> list[t.Point]:
+    return [point for point in points if point is not None]
+
+
+def _one(row: Row, link: Link) -> list[t.Trace]:
+    best = row.best
+    others = [step for step in row.steps if step.counts and step is not best]
+    return [
+        t.line(*_corners(start_and_best(row)), "--ink", 2.25, steps=True),
+        t.marks(_known([_attempt(row, step, link, "passed") for step in others]), t.OTHER._replace(size=8)),
+        t.marks(_known([_attempt(row, step, link, "passed") for step in row.held]), t.HELD),
+        t.marks(_known([_attempt(row, best, link, "best")] if best else []), t.BEST._replace(size=10)),
+    ]
+
+
+def _many(rows: Sequence[Row], link: Link, thick: Sequence[float]) -> list[t.Trace]:
+    x: list[float | None] = []
+    y: list[float | None] = []
+    ends: dict[bool, list[t.Point]] = {True: [], False: []}
+    held: list[t.Point] = []
     for row in rows:
-        curve = start_and_best(row)
-        x = [i for i, value in enumerate(curve) if value is not None]
-        if x:
-            data.append({**_line(x, [curve[i] for i in x], "--ctl", 1), "opacity": 0.5})
-        if row.gap is not None and row.trajectory.best is not None:
-            name = f"{row.trajectory.problem.slug} {row.trajectory.problem.name}"
-            number = row.trajectory.best.number
-            sentence = f"{name}, best #{number}: {figures.ratio(row.gap)} of SOL"
-            ends[row.near].append((float(len(row.ended)), row.gap, link(row, number), sentence))
-    data.append(_points(ends[False], "--ink-3", 7, hollow=True))
-    data.append(_points(ends[True], "--sol", 7, hollow=False))
-    thick = geomean_line(rows)
-    data.append(_line(range(len(thick)), thick, "--ink", 2.25))
+        across, up = _corners(start_and_best(row))
+        x += [*across, None]
+        y += [*up, None]
+        name = f"{row.trajectory.problem.slug} {row.trajectory.problem.name}"
+        held += _known([_attempt(row, step, link, "passed", f"{name} ") for step in row.held])
+        if row.gap is not None and row.best is not None:
+            sentence = f"{name}, best #{row.best.number}: {figures.ratio(row.gap)} of SOL"
+            ends[row.near].append(t.Point(float(len(row.ended)), row.gap, link(row, row.best.number), sentence))
+    data = [
+        {**t.line(x, y, "--ctl", 1, steps=True), "opacity": 0.5},
+        t.marks(ends[False], t.END),
+        t.marks(ends[True], t.NEAR),
+        t.marks(held, t.HELD),
+        t.line(list(range(len(thick))), thick, "--ink", 2.25, steps=True),
+    ]
     if thick:
-        end = _points([(float(len(thick) - 1), thick[-1], "", "geomean")], "--ink", 9, hollow=False)
-        data.append({**end, "hoverinfo": "skip", "hovertemplate": None})
+        data.append(t.ticks([t.Point(len(thick) - 1, thick[-1], "", "")], t.BEST))
     return data
 
 
-def _summary(rows: Sequence[Row], one: bool) -> dict[str, Any] | None:
-    curve = geomean_line(rows)
+def _summary(rows: Sequence[Row], curve: Sequence[float], one: bool) -> dict[str, Any] | None:
     if not curve or not any(row.gap is not None for row in rows):
         return None
-    word = "best" if one else "geomean"
-    return {
-        "x": len(curve) - 1, "y": math.log10(curve[-1]), "xanchor": "left", "yanchor": "bottom", "xshift": 8,
-        "text": f"<b>{word} {figures.ratio(curve[-1])}</b>", "showarrow": False,
-        "font": {"color": "--ink", "size": 11},
-    }  # fmt: skip
-
-
-def _label(y: float, text: str, colour: str, anchor: str = "middle") -> dict[str, Any]:
-    return {
-        "xref": "paper", "x": 1, "xanchor": "left", "xshift": 8, "y": math.log10(y), "yanchor": anchor, "text": text,
-        "showarrow": False, "font": {"color": colour, "size": 11}, "align": "left",
-    }  # fmt: skip
-
-
-def _across(y0: float, y1: float | None, colour: str, dash: str = "solid") -> dict[str, Any]:
-    if y1 is None:
-        return {
-            "type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": y0, "y1": y0, "layer": "between",
-            "line": {"color": colour, "width": 1.75, "dash": dash},
-        }  # fmt: skip
-    return {
-        "type": "rect", "xref": "paper", "x0": 0, "x1": 1, "y0": y0, "y1": y1, "layer": "below", "fillcolor": colour,
-        "line": {"width": 0},
-    }  # fmt: skip
+    text = f"<b>{'best' if one else 'geomean'} {figures.ratio(curve[-1])}</b>"
+    place = {"x": len(curve) - 1, "y": math.log10(curve[-1])}
+    narrow = {"xanchor": "right", "xshift": -6, "yshift": 10}
+    return t.note(text, "--ink", **place, xanchor="left", xshift=8, narrow={**narrow, "bgcolor": "--bg"})
 
 
 def _layout(board: Board, seen: Sequence[float], eager: float | None) -> dict[str, Any]:
-    top = max([*seen, eager or 1.0, 4.0])
-    low = min([*seen, 1.0])
-    first, last = math.floor(math.log2(low * 0.75)), math.ceil(math.log2(top * 1.05))
-    powers = list(range(first, last + 1))
-    step = max(1, math.ceil(len(powers) / 8))
-    ticks = [2.0**power for power in powers if power % step == 0]
+    first, last = t.octaves([*seen, eager or 1.0], 0.75, 4.0)
     near = 1 + board.epsilon
     shapes = [
-        _across(2.0**first, 1.0, "--bg-1"),
-        _across(1.0, near, "--sol-bg"),
-        _across(1.0, None, "--sol"),
+        t.band("y", 2.0**first, 1.0, "--bg-1"),
+        t.band("y", 1.0, near, "--sol-bg"),
+        t.across("y", 1.0, "--sol"),
     ]
     notes = [
-        _label(1.0, "SOL 1×", "--sol", "top"),
-        _label(near, f"near SOL to {figures.ratio(near)}", "--sol", "bottom"),
+        t.note("SOL 1×", "--sol", y=0, **_RIGHT, narrow=_INSIDE),
+        t.note(f"near SOL to {figures.ratio(near)}", "--sol", y=math.log10(near), **_RIGHT, narrow=False),
     ]
     if eager is not None:
-        shapes.append(_across(eager, None, "--base", "5px,4px"))
-        crowded = abs(math.log2(eager / near)) < (last - first) * 0.07
-        notes.append(_label(eager * (1.18 if crowded else 1), f"eager {figures.ratio(eager)}", "--base",
-                            "bottom" if crowded else "middle"))  # fmt: skip
-    grid = {"gridcolor": "--line", "zeroline": False, "showline": False, "fixedrange": True}
-    font = {"size": 11, "color": "--ink-2", "family": "--sans"}
+        shapes.append(t.across("y", eager, "--base", "5px,4px"))
+        words = f"eager {figures.ratio(eager)}"
+        notes.append(
+            t.note(words, "--base", y=math.log10(eager), **_RIGHT, narrow={**_INSIDE, "yanchor": "bottom"})
+        )
     return {
-        "template": "none", "font": font, "paper_bgcolor": "--bg", "plot_bgcolor": "--bg", "shapes": shapes,
-        "annotations": notes, "margin": {"l": 40, "r": 122, "t": 10, "b": 40}, "height": 280, "hovermode": "closest",
-        "uirevision": f"run-{board.run.pk}", "dragmode": False, "showlegend": False,
-        "hoverlabel": {"bgcolor": "--bg", "bordercolor": "--ctl", "font": font},
+        "shapes": shapes, "annotations": notes, "height": 280, "uirevision": f"run-{board.run.pk}",
         "xaxis": {
-            **grid, "showgrid": False, "showline": True, "linecolor": "--line-2", "range": [0, board.run.attempts],
-            "title": {"text": f"attempts on each problem, of {board.run.attempts}", "font": font, "standoff": 8},
-            "tickformat": "d", "nticks": 7, "tickfont": font,
+            "showgrid": False, "showline": True, "linecolor": "--line-2", "range": [0, board.run.attempts],
+            "title": {"text": f"attempts on each problem, of {board.run.attempts}"}, "tickformat": "d", "nticks": 7,
         },
-        "yaxis": {
-            **grid, "type": "log", "range": [math.log10(2.0**first), math.log10(2.0**last)], "tickvals": ticks,
-            "ticktext": [f"{tick:g}×" for tick in ticks], "tickfont": font,
-        },
+        "yaxis": t.doublings(first, last),
     }  # fmt: skip
+
+
+_COLUMNS = (
+    Column("problem", "Problem"),
+    Column("name", "Name"),
+    Column("attempt", "Attempt", "count"),
+    Column("best_over_sol", "Best over SOL", "times", "no passing kernel that counts, and eager not measured"),
+    Column("sol_s", "SOL, ms", "ms", "not bounded"),
+    Column("eager_s", "Eager, ms", "ms"),
+)
+
+
+def best_table(board: Board) -> Table:
+    """The best after each attempt of each problem; attempt 0 is eager. The page shows where each problem ended."""
+    rows = []
+    for row in board.rows:
+        p, sol_s, eager_s = row.trajectory.problem, row.trajectory.sol_s, row.trajectory.eager_s
+        curve = start_and_best(row)
+        for number, value in enumerate(curve):
+            values = (p.slug, p.name, number, value, sol_s, eager_s)
+            rows.append(TableRow(values, aside=number < len(curve) - 1))
+    return Table("Best time over SOL after the last attempt on each problem", _COLUMNS, rows)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from agent.proposers import proposer
+from agent.history import last_step
 from agent.steps import Asked
-from runs import engine, jobs
+from runs import answering, engine, jobs, outside
 from runs.fleet import CPU
 from runs.handlers.subjects import trajectory_of
 from runs.jobs import Lease
@@ -13,13 +13,17 @@ from runs.states import JobKind
 
 
 def handle_ask(job: Job, lease: Lease) -> None:
-    """Answer the trajectory's last ask."""
+    """Answer the trajectory's last ask. Where candidates come from outside, it stays open while none was posted."""
     trajectory = trajectory_of(job)
+    if outside.takes_posts(trajectory.run):
+        with jobs.settling(job):
+            outside.deliver(trajectory)
+        return
     run, history = trajectory.run, engine.history_of(trajectory)
-    asked = history[-1]
+    asked = last_step(history)
     if not isinstance(asked, Asked):
-        raise TypeError(f"{trajectory}: the log ends with {asked.kind}, not with a question")
-    answered = proposer(run.proposer).answer(engine.settings_of(run), history, asked.ask)
+        raise TypeError(f"{trajectory}: the log ends with {asked and asked.kind}, not with a question")
+    answered = answering.answer(trajectory, engine.settings_of(run), history, asked.ask, lease)
     lease.check()
     with jobs.settling(job):
         engine.append(trajectory, answered)

@@ -24,6 +24,7 @@ from kernels.targets import Policy, Target
 from kernels.toolchain import Cache, build
 from kernels.toolchain.report import BuildOutcome, BuildReport
 from runs import engine, jobs
+from runs.feedback import findings_of
 from runs.fleet import device_queue
 from runs.handlers.subjects import attempt_of
 from runs.jobs import Lease
@@ -113,4 +114,5 @@ def handle_build(job: Job, lease: Lease) -> None:
 
 
 def _ended(attempt: Attempt, outcome: Outcome, detail: str) -> Measured:
-    return Measured(attempt.number, outcome, detail, time_s=None, baseline_s=None)
+    found = findings_of(attempt, outcome, detail)
+    return Measured(attempt.number, outcome, detail, time_s=None, baseline_s=None, feedback=found)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from django.conf import settings
 
 from agent.steps import Measured
@@ -15,6 +17,7 @@ from kernels.harness.evaluation import (
     EvaluationRequest,
     ModuleCandidate,
     Outcome,
+    repeats_for,
 )
 from kernels.harness.problem_tolerance import tolerance_for
 from kernels.languages import Language
@@ -26,12 +29,16 @@ from kernels.targets import Policy, Target
 from kernels.toolchain import Cache
 from kernels.toolchain.report import BuildReport
 from runs import engine, jobs
+from runs.feedback import findings_of
 from runs.fleet import CPU
+from runs.gap_pane import evidence_of
 from runs.handlers.problem_files import problem_file
 from runs.handlers.subjects import attempt_of
 from runs.jobs import Lease
 from runs.models import Attempt, Job
 from runs.states import AttemptState, JobKind
+from sol.gap.assessment import assess
+from sol.gap.record import Gap
 
 
 def handle_evaluate(job: Job, lease: Lease) -> None:
@@ -49,7 +56,10 @@ def handle_evaluate(job: Job, lease: Lease) -> None:
     lease.check()
     with jobs.settling(job):
         attempt.evaluation = _store(attempt, evaluation)
-        engine.record_measured(attempt, _measured(attempt.number, evaluation))
+        attempt.reason = evaluation.reason or ""
+        found = findings_of(attempt, evaluation.outcome, evaluation.detail, evaluation=evaluation)
+        result = _measured(attempt.number, evaluation)
+        engine.record_measured(attempt, replace(result, gap=_gap(attempt, evaluation), feedback=found))
 
 
 def artifacts_of(build: Build | None) -> dict[str, str] | None:
@@ -73,12 +83,14 @@ def request_of(attempt: Attempt, path: str, artifacts: dict[str, str]) -> Evalua
     )
     inspection = from_json(record, Inspection)  # type: ignore[arg-type]
     target = Target(trajectory.run.target)
+    device = "cuda" if target.is_cuda else "host"
     return EvaluationRequest(
         problem_path=path,
         size=trajectory.size,
         signature=inspection.signature,
         candidate=_candidate(attempt, artifacts),
-        device="cuda" if target.is_cuda else "host",
+        device=device,
+        repeats=repeats_for(device),
         tolerance=tolerance_for(trajectory.run.tolerance, inspection, Policy(trajectory.run.policy), target),
         baselines=trajectory.run.baseline_kinds,
         policy=Policy(trajectory.run.policy),
@@ -107,6 +119,13 @@ def _store(attempt: Attempt, evaluation: Evaluation) -> EvaluationRow:
         eager_s=eager.median_s if eager else None,
         record=to_json(evaluation),
     )
+
+
+def _gap(attempt: Attempt, evaluation: Evaluation) -> Gap | None:
+    """What its gap is made of as far as the evaluation tells; a profile comes later, if one does."""
+    emission = from_json(attempt.build.emission, Emission) if attempt.build is not None else None
+    found = assess(evidence_of(attempt.trajectory, evaluation, emission))
+    return found.breakdown if found is not None else None
 
 
 def _measured(number: int, evaluation: Evaluation) -> Measured:

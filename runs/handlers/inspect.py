@@ -1,4 +1,4 @@
-"""Look at problems in a child process and store what was found, or why nothing was."""
+"""Look at problems in a child process and store what was found, or why nothing was; then look for their flaws."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from kernels.records import to_json
 from runs import jobs
 from runs.fleet import LATER
 from runs.handlers.bounds import store_bound
+from runs.handlers.flaws import audit_waiting
 from runs.handlers.problem_files import problem_file
 from runs.jobs import Lease
 from runs.models import Job
@@ -24,7 +25,8 @@ from sol.models import Device
 
 def store_inspection(problem: Problem, size: str, found: Inspection | UserError) -> ProblemSize:
     """Store what an inspection gave, with the problem's work summed up for lists."""
-    fields: dict[str, object] = {"digest": problem.digest, "record": None, "error": "", "detail": ""}
+    fields: dict[str, object] = {"digest": problem.digest, "record": None, "error": "", "detail": "",
+              "audit": None, "gravest": "", "flaws": None}  # fmt: skip
     if isinstance(found, UserError):
         fields |= {"error": found.slug(), "detail": str(found), "flops": None, "bytes": None, "kind": ""}
     else:
@@ -55,7 +57,7 @@ def inspected(problem: Problem, size: str, lease: Lease) -> ProblemSize:
 
 
 def handle_inspect(job: Job, lease: Lease) -> None:
-    """Inspect every problem that has not been, one after another; gives way when other work comes."""
+    """Inspect every problem that has not been, one after another, then audit them; gives way when other work comes."""
     devices = list(Device.objects.filter(kind="cpu"))
     for problem in Problem.objects.all():
         for size in problem.sizes:
@@ -65,5 +67,6 @@ def handle_inspect(job: Job, lease: Lease) -> None:
                     store_bound(row, device)
             if job.queue == LATER and lease.stop():
                 lease.check()
+    audit_waiting(lease)
     with jobs.settling(job):
         pass

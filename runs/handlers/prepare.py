@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 
-from agent.steps import Started
+from agent.prompts.sol_words import sol_words
+from agent.steps import LessonNote, Started
 from kernels.errors import UserError
 from kernels.languages import Language
 from kernels.problems.inspection import Inspection
 from kernels.records import from_json, to_json
 from kernels.targets import Policy, Target
 from kernels.translate import translate
-from runs import engine, jobs
+from runs import engine, jobs, memory
 from runs.errors import NoDeviceForTarget, ProblemNotUsable
 from runs.fleet import CPU
 from runs.handlers.bounds import store_bound
@@ -50,6 +51,7 @@ def handle_prepare(job: Job, lease: Lease) -> None:
             device=device.name,
         )
         engine.append(trajectory, started)
+        memory.mark_given(trajectory, started.lessons)
         jobs.enqueue(JobKind.ADVANCE, CPU, trajectory=trajectory)
 
 
@@ -78,7 +80,8 @@ def prepare(trajectory: Trajectory, device: Device, lease: Lease) -> tuple[Start
     inspection = from_json(row.record, Inspection)
     store_bound(row, device)
     record = from_json(device.record, DeviceRecord)
-    bounds = bound(count(inspection), inspection, record, Policy(run.policy))
+    work = count(inspection)
+    bounds = bound(work, inspection, record, Policy(run.policy))
     given = trajectory.seed_program
     program = given or translate(problem.name, inspection, Target(run.target)).program
     started = Started(
@@ -94,5 +97,16 @@ def prepare(trajectory: Trajectory, device: Device, lease: Lease) -> tuple[Start
         l2_bytes=_l2_bytes(record),
         seed_given=bool(given),
         seed_language=Language(trajectory.seed_language),
+        lessons=_lessons(trajectory, row.kind, bounds),
+        operation=row.kind,
+        problem_source=problem.source,
+        sol_report=sol_words(bounds, work, record),
     )
     return started, bounds
+
+
+def _lessons(trajectory: Trajectory, operation: str, bounds: Bounds) -> tuple[LessonNote, ...]:
+    """What memory holds for the problem; nothing with memory off."""
+    if not engine.settings_of(trajectory.run).memory:
+        return ()
+    return memory.notes_for(operation, trajectory.run.target, bounds.bound_class)

@@ -1,7 +1,8 @@
 """Profile a built candidate on this worker's card: the record to a row, the report to the folder of reports.
 
-An attempt stays where it stands, and so does every evaluation. A worker that gives no counters says so once, in its
-own row; what is profiled automatically is then left out until somebody asks by hand.
+An attempt stays where it stands, and so does every evaluation; what its counters say joins its findings. A worker that
+gives no counters says so once, in its own row; what is profiled automatically is then left out until somebody asks by
+hand.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from django.conf import settings
 
 from kernels.codegen.emission import Emission
 from kernels.errors import UserError
-from kernels.harness.evaluation import EvaluationRequest
+from kernels.harness.evaluation import Evaluation, EvaluationRequest
 from kernels.languages import Language
 from kernels.locks import machine_lock
 from kernels.models import Profile
@@ -22,8 +23,9 @@ from kernels.profiling.record import FIXED, FULL, ProfileOutcome, ProfileRequest
 from kernels.profiling.record import Profile as Record
 from kernels.records import from_json
 from kernels.toolchain import Cache, build
-from runs import jobs
+from runs import engine, jobs
 from runs.errors import BuildGone
+from runs.feedback import findings_of
 from runs.handlers.evaluate import artifacts_of, request_of
 from runs.handlers.problem_files import problem_file
 from runs.handlers.subjects import attempt_of
@@ -62,8 +64,18 @@ def _settle(job: Job, attempt: Attempt, record: Record, metric_set: str, name: s
     store(attempt, record, metric_set, name if record.report_bytes is not None else "")
     if record.outcome is ProfileOutcome.MEASURED:
         _note(job.worker, READABLE)
+        _feed_back(attempt, record)
     elif record.outcome is ProfileOutcome.UNAVAILABLE:
         _note(job.worker, record.detail)
+
+
+def _feed_back(attempt: Attempt, record: Record) -> None:
+    """Make the attempt's findings again, now with its counters; the next ask of a run that goes on has them."""
+    if attempt.evaluation is None:
+        return
+    evaluation = from_json(attempt.evaluation.record, Evaluation)
+    found = findings_of(attempt, evaluation.outcome, evaluation.detail, evaluation=evaluation, profile=record)
+    engine.record_profiled(attempt, found)
 
 
 def _request(request: EvaluationRequest, metric_set: str, report: Path) -> ProfileRequest:

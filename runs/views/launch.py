@@ -9,12 +9,12 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods
 
 from kernels.targets import Target
-from runs import forms, launching
+from runs import forms, launching, model_fields
 from runs.access import SignedInRequest, get_run_for
 from runs.charts.strip import head
 from runs.fleet import device_queue, queue_states
 from runs.forecast import forecast
-from runs.forms import LaunchForm, initial_of
+from runs.forms import LaunchForm, initial_of, rules_of
 from runs.headroom import ProblemRow, here, problem_rows
 from runs.models import Run
 from runs.views.problems import policy_of
@@ -25,8 +25,9 @@ def _as_data(initial: dict[str, Any]) -> QueryDict:
     data = QueryDict(mutable=True)
     for name, value in initial.items():
         data.setlist(name, [str(v) for v in value] if isinstance(value, list) else [str(value)])
-    if not initial.get("steering"):
-        data.pop("steering", None)
+    for name in ("steering", "memory"):
+        if not initial.get(name):
+            data.pop(name, None)
     return data
 
 
@@ -41,8 +42,10 @@ def _context(form: LaunchForm, shown: LaunchForm, rows: list[ProblemRow]) -> dic
         "strip_head": head(150),
         "targets": [(*option, online[queues[option[0]]].online > 0) for option in forms.TARGETS],
         "policies": forms.POLICIES,
-        "controllers": forms.CONTROLLERS,
-        "proposers": forms.PROPOSERS,
+        "controllers": model_fields.CONTROLLERS,
+        "proposers": shown.models.options,
+        "models": shown.models,
+        "representations": model_fields.REPRESENTATIONS,
         "tolerances": forms.TOLERANCES,
         "baselines": forms.BASELINES,
     }
@@ -62,7 +65,7 @@ def launch_page(request: SignedInRequest) -> HttpResponse:
     cloned: Run | None = None
     if request.GET.get("clone", "").isdigit():
         cloned = get_run_for(request.user, int(request.GET["clone"]))
-    initial = initial_of(cloned, request.GET.get("problems", ""))
+    initial = initial_of(cloned, request.GET.get("problems", "")) | rules_of(request.GET)
     shown, form = LaunchForm(initial=initial), LaunchForm(_as_data(initial))
     return render(request, "runs/new.html", {**_context(form, shown, rows), "cloned": cloned})
 

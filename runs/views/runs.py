@@ -5,6 +5,8 @@ from __future__ import annotations
 from django.http import HttpResponse
 from django.shortcuts import render
 
+from kernels.harness.correctness import IncorrectReason
+from kernels.harness.evaluation import Outcome
 from runs import queries, words
 from runs.access import SignedInRequest, get_run_for, may_change
 from runs.board import board, time_split
@@ -56,17 +58,22 @@ def run_page(request: SignedInRequest, pk: int) -> HttpResponse:
 
 
 def run_attempts(request: SignedInRequest, pk: int) -> HttpResponse:
-    """All ended attempts of a run, by outcome and problem."""
+    """All ended attempts of a run, by outcome and problem; incorrect ones by their reason too."""
     run = get_run_for(request.user, pk)
     outcome, slug = request.GET.get("outcome", ""), request.GET.get("problem", "")
+    incorrect = outcome == Outcome.INCORRECT
+    reason = request.GET.get("reason", "") if incorrect else ""
     counts = queries.outcome_counts(run, slug)
-    page = queries.attempt_page(queries.attempts_of(run, outcome, slug), request.GET.get("page"))
+    reasons = queries.reason_counts(run, slug) if incorrect else {}
+    page = queries.attempt_page(queries.attempts_of(run, outcome, slug, reason), request.GET.get("page"))
     context = {
         "run": run,
         "page": page,
         "attempts": list(page.object_list),
         "outcome": outcome,
         "slug": slug,
+        "reason": reason,
+        "reasons": [(kind, IncorrectReason(kind).words, count) for kind, count in reasons.items()],
         "outcomes": [(kind, words.of_outcome(kind), count) for kind, count in counts.items()],
         "total": sum(counts.values()),
     }

@@ -57,6 +57,8 @@ def test_every_outcome_ends_on_its_own_row_and_the_run_goes_on(script: Script) -
     outcomes = list(Attempt.objects.order_by("number").values_list("outcome", flat=True))
     assert outcomes == ["passed", "crash", "timeout", "incorrect", "out_of_memory", "passed"]
     assert Attempt.objects.get(number=2).time_s is None
+    reasons = list(Attempt.objects.order_by("number").values_list("reason", flat=True))
+    assert reasons == ["", "", "", "values", "", ""]
     assert Run.objects.get().state == RunState.DONE
 
 

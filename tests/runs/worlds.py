@@ -27,6 +27,7 @@ from runs.launching import LaunchOrder
 from runs.models import Job, Run
 from runs.states import JobState
 from sol.bounds.record import Bounds
+from sol.bounds.record import Device as DeviceRecord
 from sol.models import Device
 
 SIGNATURE = Signature(
@@ -173,10 +174,13 @@ def started(run: Run) -> Started:
     )
 
 
+MACHINE = DeviceRecord("test machine", "cpu", {"f32": 2e11}, {"f32": 2e11}, 2e10, None, None, "measured", None, {})
+
+
 def install(script: Script, monkeypatch: pytest.MonkeyPatch, state: Path, settings: Any) -> None:
     """Put the script where the handlers reach for compilers, children and this machine's peaks."""
     settings.BUILD_CACHE_DIR = state / "builds"
-    device = Device.objects.create(name="test machine", kind="cpu", record={})
+    device = Device.objects.create(name="test machine", kind="cpu", record=to_json(MACHINE))
     monkeypatch.setattr("runs.handlers.prepare.device_for", lambda target, lease: device)
     monkeypatch.setattr(
         "runs.handlers.prepare.prepare", lambda trajectory, d, lease: (started(trajectory.run), BOUNDS)

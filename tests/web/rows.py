@@ -336,6 +336,7 @@ def attempt(
     if outcome in (Outcome.PASSED, Outcome.INCORRECT, Outcome.CRASH, Outcome.TIMEOUT):
         one.build = build(one)
         record = evaluation(outcome, detail, time_s, eager_s)
+        one.reason = record.reason or ""
         one.evaluation = EvaluationRow.objects.create(
             kernel=one.kernel, build=one.build, problem=on.problem, size="cpu", target="host", machine=MACHINE,
             outcome=outcome, median_s=time_s, eager_s=eager_s if time_s else None, record=to_json(record),

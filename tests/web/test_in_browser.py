@@ -201,7 +201,7 @@ def test_axe_finds_nothing_and_nothing_is_wider_than_the_page(
         "/runs/", f"/runs/{live.pk}/", f"/runs/{done.pk}/own/2/{number}/",
         f"/runs/{done.pk}/own/2/{number}/?unit=x0&view=ptx", f"/runs/{failed.pk}/own/2/2/",
         f"/runs/{failed.pk}/attempts/", "/runs/new/", "/problems/", "/problems/own/2/", "/problems/own/2/sol/?size=gpu",
-        "/fleet/", "/search/?q=bias",
+        "/fleet/", "/search/?q=bias", "/account/tokens/",
     ):  # fmt: skip
         page = tab.go(address)
         found = Axe().run(page)

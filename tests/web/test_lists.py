@@ -5,6 +5,9 @@ from __future__ import annotations
 from django.contrib.auth.models import User
 from django.test import Client
 
+from kernels.harness.correctness import IncorrectReason
+from kernels.harness.evaluation import Outcome
+from runs.models import Attempt
 from runs.states import JobKind, JobState
 from tests.web import gallery
 from tests.web.reading import html, links, text_of, words
@@ -64,6 +67,26 @@ def test_attempts_are_filtered_by_outcome_and_problem(as_alice: Client, alice: U
     assert "died of signal 11" in crashed
     assert "the compiler refused" not in crashed
     assert "No attempt has on own/1" in text_of(as_alice.get(f"/runs/{run.pk}/attempts/?problem=own/1"))
+
+
+def test_incorrect_attempts_say_why_and_are_filtered_by_it(as_alice: Client, alice: User) -> None:
+    run = gallery.none_passed(alice)
+    one = Attempt.objects.filter(trajectory__run=run, outcome=Outcome.INCORRECT)[0]
+    one.pk, one.number, one.reason = None, 40, IncorrectReason.STALE
+    one.detail = f"{IncorrectReason.STALE.words}: check 'follows the inputs' failed: round 2"
+    one.save()
+    address = f"/runs/{run.pk}/attempts/"
+    everything = text_of(as_alice.get(address))
+    assert "incorrect: values are off" in everything
+    assert everything.count("the answer does not follow the inputs") == 1, "in one column, not in two"
+    assert "any reason" not in everything
+    text = text_of(as_alice.get(f"{address}?outcome=incorrect&reason=stale"))
+    assert "check 'follows the inputs' failed: round 2" in text
+    assert "incorrect: values are off" not in text
+    assert "any reason the answer does not follow the inputs 1 values are off 1" in text
+    assert "No attempt has the outcome “incorrect” for the reason “clock”" in text_of(
+        as_alice.get(f"{address}?outcome=incorrect&reason=clock")
+    )
 
 
 def test_attempts_take_a_fixed_number_of_queries(
@@ -135,5 +158,5 @@ class TestSearch:
 def test_navigation_shows_only_what_exists(as_alice: Client) -> None:
     source = html(as_alice.get("/runs/"))
     assert words(source[source.index("<nav") : source.index("</nav>")]).split() == [
-        "Runs", "Problems", "Playground", "Fleet",
+        "Runs", "Problems", "Lessons", "Feedback", "Playground", "Fleet",
     ]  # fmt: skip

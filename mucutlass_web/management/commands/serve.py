@@ -31,7 +31,7 @@ from mucutlass_web.serving import assets, broker
 from mucutlass_web.serving.parts import Part, Parts
 from mucutlass_web.signin import make_link
 from runs import recovery
-from runs.fleet import CPU
+from runs.fleet import CPU, MODEL
 from runs.importing import import_directory
 from runs.models import Job, Worker
 from runs.states import LIVING_JOBS, JobKind
@@ -140,6 +140,9 @@ class _Serving:
         self._part("scheduler", *manage, "scheduler")
         for index in range(self.build_workers):
             self._part(f"cpu worker {index}", *manage, "worker", "cpu", "--index", str(index), stop=signal.SIGQUIT)
+        for index in range(settings.MODEL_WORKERS):
+            name = f"model worker {index}"
+            self._part(name, *manage, "worker", MODEL, "--index", str(index), stop=signal.SIGQUIT)
         self._part("host worker", *manage, "worker", "host", stop=signal.SIGQUIT)
         web = self._part(
             "web",

@@ -18,8 +18,8 @@ class Command(BaseCommand):
     """Runs until it is told to stop. One process does one job at a time."""
 
     help = (
-        "Run one worker: 'cpu' prepares, asks and builds; 'host' measures on this CPU; 'cuda.sm_90a' on a Hopper card, "
-        "'cuda.sm_80' on an Ampere card or a newer one."
+        "Run one worker: 'cpu' prepares, searches and builds; 'model' waits for language models; 'host' measures on "
+        "this CPU; 'cuda.sm_90a' on a Hopper card, 'cuda.sm_80' on an Ampere card or a newer one."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:

@@ -1,0 +1,170 @@
+"""Runs through the API, and the document: it validates, and every route was asked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from openapi_spec_validator import validate
+
+from runs.models import Job, Run
+from runs.states import JobKind
+from tests.api.asking import Asker, document, name_of
+from tests.api.worlds import external_run, trajectory_of
+from tests.runs.worlds import Script, drain, make_problem
+from tests.web import gallery
+
+
+def test_a_run_is_started_with_its_problems_in_order(as_alice: Asker, script: Script) -> None:
+    for number in (1, 2):
+        make_problem(number)
+    answer = as_alice.post("/runs", {"problems": ["own/2", "own/1"], "attempts": 7, "epsilon": 0.25, "patience": 3})
+    assert answer.status_code == 201
+    form = answer.json()
+    assert (form["owner"], form["proposer"], form["controller"], form["attempts"]) == (
+        "alice",
+        "external",
+        "flat",
+        7,
+    )
+    assert [item["problem"] for item in form["trajectories"]] == ["own/2", "own/1"]
+    assert form["title"] == "2_gemm and 1 more"
+    run = Run.objects.get()
+    assert (run.epsilon, run.patience, run.steering) == (0.25, 3, False)
+    assert Job.objects.filter(kind=JobKind.PREPARE).count() == 2
+    drain()
+    waits = as_alice.get(f"/trajectories/{form['trajectories'][0]['id']}").json()
+    assert (waits["waits_for_post"], waits["attempts_left"], waits["attempts_done"]) == (True, 6, 1)
+    assert waits["seed_program"].startswith("program gemm")
+    assert waits["best"] == 1
+
+
+def test_the_same_start_with_a_key_starts_one_run(as_alice: Asker, script: Script) -> None:
+    make_problem(1)
+    answers = [as_alice.post("/runs", {"problems": ["own/1"]}, key="start") for _ in range(2)]
+    assert answers[0].json() == answers[1].json()
+    assert Run.objects.count() == 1
+
+
+@pytest.mark.parametrize(
+    ("form", "said"),
+    [
+        ({"problems": []}, "body.problems"),
+        ({"problems": ["own/1", "own/9"]}, "there is no problem 'own/9'"),
+        ({"problems": ["own/1"], "attempts": 0}, "body.attempts"),
+        ({"problems": ["own/1"], "controller": "mantis"}, "tree, flat or mi would be right"),
+        ({"problems": ["own/1"], "controller": "magic"}, "body.controller: 'magic'; one of tree, flat"),
+        ({"problems": ["own/1"], "tolerance": "loose"}, "one of strict, kernelbench"),
+        ({"problems": ["own/1"], "target": "sm_1"}, "body.target"),
+        ({"problems": ["own/1"], "title": "a\0"}, "NUL bytes"),
+        ({"problems": ["own/1"], "proposer": "search"}, "body.proposer"),
+    ],
+)
+def test_a_run_that_cannot_be_started_is_not(
+    as_alice: Asker, script: Script, form: dict[str, Any], said: str
+) -> None:
+    make_problem(1)
+    answer = as_alice.post("/runs", form)
+    assert (answer.status_code, name_of(answer)) == (422, "request-not-valid")
+    assert said in answer.json()["detail"]
+    assert not Run.objects.exists()
+
+
+def test_runs_are_paged_newest_first_and_filtered(as_alice: Asker, alice: User) -> None:
+    bob = gallery.person("bob")
+    runs = [gallery.run(bob if number == 2 else alice, f"run {number}") for number in range(4)]
+    first = as_alice.get("/runs", limit=3).json()
+    assert [item["id"] for item in first["items"]] == [run.pk for run in reversed(runs[1:])]
+    rest = as_alice.get("/runs", limit=3, before=first["next"]).json()
+    assert ([item["id"] for item in rest["items"]], rest["next"]) == ([runs[0].pk], None)
+    assert [item["id"] for item in as_alice.get("/runs", owner="bob").json()["items"]] == [runs[2].pk]
+    assert as_alice.get("/runs", state="failed").json()["items"] == []
+
+
+def test_a_run_takes_as_many_queries_for_many_problems_as_for_one(as_alice: Asker, alice: User) -> None:
+    one, many = gallery.near_sol(alice), gallery.huge(alice, 12, 2)
+    as_alice.get("/me")
+    counts = []
+    for run in (one, many):
+        with CaptureQueriesContext(connection) as captured:
+            form = as_alice.get(f"/runs/{run.pk}").json()
+        counts.append(len(captured))
+    assert len(form["trajectories"]) == 12
+    assert form["trajectories"][0]["speedup"] > 1
+    assert counts[0] == counts[1] <= 3
+
+
+def test_cancelling_twice_does_nothing_more(as_alice: Asker, run: Run) -> None:
+    first, again = as_alice.post(f"/runs/{run.pk}/cancel"), as_alice.post(f"/runs/{run.pk}/cancel")
+    assert first.json() == again.json()
+    assert first.json()["state"] == "cancelled"
+    assert as_alice.get("/runs/999").status_code == 404
+
+
+def test_hostile_text_travels_as_data(as_alice: Asker, alice: User) -> None:
+    run = gallery.hostile(alice)
+    form = as_alice.get(f"/runs/{run.pk}").json()
+    assert form["title"] == gallery.HOSTILE
+    key = form["trajectories"][0]["id"]
+    assert as_alice.get(f"/trajectories/{key}/attempts").json()["items"][0]["change"] == gallery.HOSTILE
+    assert as_alice.get(f"/trajectories/{key}/attempts/1").status_code == 200
+
+
+def test_the_document_is_valid_openapi_and_served_without_a_token(db: None) -> None:
+    validate(document())
+    served = Client().get("/api/v1/openapi.json")
+    assert served.status_code == 200
+    assert served.json() == document()
+
+
+def test_every_route_says_how_it_fails_and_who_may_ask() -> None:
+    for path, methods in document()["paths"].items():
+        for method, told in methods.items():
+            assert {"401", "404", "422", "429"} <= set(told["responses"]), path
+            assert [list(each) for each in told["security"]] == [["Bearer"], ["Session"]], path
+            assert (method == "get") or {"403", "409", "413"} <= set(told["responses"]), path
+            assert told["description"], path
+
+
+def test_every_route_answers_as_documented(as_alice: Asker, alice: User, script: Script) -> None:
+    """Asker checks each answer's form; here each route is asked once, so that none is left out."""
+    run = external_run(alice)
+    drain()
+    gallery.device()
+    key = trajectory_of(run).pk
+    posted = as_alice.post(
+        f"/trajectories/{key}/candidates", {"text": "program p(x: f32[4]) -> f32[4]\n  return x"}
+    )
+    drain()
+    for path in (
+        "/me", "/problems", "/problems/own/1", "/problems/own/1/sol", "/problems/own/1/program", "/language", "/runs",
+        f"/runs/{run.pk}", f"/trajectories/{key}", f"/candidates/{posted.json()['id']}",
+        f"/trajectories/{key}/attempts", f"/trajectories/{key}/attempts/1",
+        f"/trajectories/{key}/attempts/1/evaluation", f"/trajectories/{key}/attempts/1/code",
+    ):  # fmt: skip
+        assert as_alice.get(path).status_code < 500, path
+    as_alice.post("/runs", {"problems": ["own/1"]})
+    as_alice.post(f"/trajectories/{key}/end", {"words": "enough"})
+    as_alice.post(f"/runs/{run.pk}/cancel")
+    documented = {(method, path) for path, methods in document()["paths"].items() for method in methods}
+    assert as_alice.used == documented
+
+
+def test_an_unknown_address_is_answered_in_the_same_form(db: None) -> None:
+    answer = Client().get("/api/v1/nothing/here")
+    assert (answer.status_code, answer.json()["name"]) == (404, "nothing-here")
+    assert answer.headers["Content-Type"] == "application/problem+json"
+
+
+def test_a_mistake_of_ours_is_no_traceback(as_alice: Asker, monkeypatch: pytest.MonkeyPatch) -> None:
+    def breaks(*_: object) -> None:
+        raise ZeroDivisionError("secret detail")
+
+    monkeypatch.setattr("runs.api.problem_routes.reference", breaks)
+    answer = as_alice.client.get("/api/v1/language", headers=as_alice.headers)
+    assert (answer.status_code, answer.json()["name"]) == (500, "broke-here")
+    assert b"secret detail" not in answer.content
