@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 HOST ?= 127.0.0.1
 PORT ?= 8000
 
-.PHONY: run test check format docs bench gpu-test gpu-bench gpu-kernelbench gpu-search lock migrations clean
+.PHONY: run test check format docs bench bench-audit bench-steering gpu-test gpu-bench gpu-kernelbench gpu-search lock migrations clean
 
 # --- install: once for each state of the lock files ---------------------------------------------------------------
 $(BIN)/python:
@@ -59,6 +59,17 @@ docs: $(VENV)/.run
 bench: $(VENV)/.test
 	$(BIN)/python -m tests.bench
 	$(BIN)/python -m tests.bench.spread
+	$(BIN)/python -m tests.bench.gap_page
+	$(BIN)/python -m tests.bench.replay
+	$(BIN)/python -m tests.bench.engine
+
+# The confusion table of the static audit over its corpus.
+bench-audit: $(VENV)/.test
+	$(BIN)/python -m tests.bench.audit -o docs/measurements/audit.md
+
+# Ten problems, both sides: an hour on a quiet machine. What is done is kept in build/steering.
+bench-steering: $(VENV)/.test
+	$(BIN)/python -m tests.bench.steering --state build/steering --json build/steering/report.json
 
 # On a box with a card: needs torch, nvcc and the packages of pyproject's first list, no Django.
 gpu-test:

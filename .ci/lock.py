@@ -50,7 +50,7 @@ def main() -> None:
     """Lock what `make run` and `make test` install."""
     project = tomllib.loads(Path("pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = project["optional-dependencies"]
-    run = closure([*project["dependencies"], *extras["web"]])
+    run = closure([*project["dependencies"], *extras["web"], *extras["mcp"]])
     test = closure(extras["test"])
     write("requirements.lock", "What `make run` installs; made by `make lock`.", run)
     only_test = {name: version for name, version in test.items() if name not in run}

@@ -89,7 +89,9 @@ class EvaluationForm:
 
     ``reason`` is why it is incorrect, null in every other outcome. ``flags`` are signs of a gamed benchmark.
     ``wall_s`` is everything from the request to this form, in seconds; ``spent_s`` and ``overhead_s`` are of the
-    evaluation alone.
+    evaluation alone. ``gap`` is the time beside its bounds, in the JSON of ``sol.gap.assessment``: who makes the form
+    adds it, since bounds are not known in here. ``feedback`` is what the tools of
+    ``agent.feedback`` found, likewise in their JSON.
     """
 
     outcome: Outcome
@@ -111,6 +113,8 @@ class EvaluationForm:
     spent_s: dict[str, float]
     overhead_s: float | None
     wall_s: float
+    gap: dict[str, Any] | None = None
+    feedback: tuple[dict[str, Any], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,8 @@ PURE = (
     "kernels/export",
     "kernels/evaluation_form",
     "sol/bounds",
+    "sol/gap",
+    "sol/audit",
     "agent",
     "mucutlass_web/cli",
 )

@@ -142,7 +142,11 @@ _SM80_BMM = (
         "shared", "count", "KiB of a block: every card has 99, sm_86 and sm_89 no more", "99", choices=(99, 163)
     ),
     KnobRow(
-        "math", "word", "how f32 is multiplied", "as on sm_90a", words=("f32", "tf32", "tf32x3", "f16", "bf16")
+        "math",
+        "word",
+        "how f32 is multiplied",
+        "tf32 (policy strict: tf32x3 if large, else f32)",
+        words=("f32", "tf32", "tf32x3", "f16", "bf16"),
     ),
     KnobRow("acc", "word", "type of the sums; f16 for f16 products alone", "f32", words=("f32", "f16")),
     KnobRow("out", "word", "type of the result", "the operands' type", words=("f32", "f16", "bf16")),

@@ -78,8 +78,8 @@ _KERNELS = {"softmax": "softmax, log_softmax", "norm": "the norms"}
 """Stages that share a kernel, by the kernel's name."""
 
 
-def reference() -> str:
-    """The text, about 9 KB."""
+def reference(target: Target | None = None) -> str:
+    """The text, up to 16 KB; of one ``target`` alone without the knobs and rules of the others."""
     functions = [f"`{row.signature}` {row.meaning}" for row in FUNCTIONS.values()]
     sections = (
         _HEAD,
@@ -92,8 +92,8 @@ def reference() -> str:
         + "\n- every function of one tensor, without it: `>> relu() >> leaky_relu(0.2) >> clamp(0, 6)` (or min=, max=)",
         "## Functions, in map(…) and expr(…), with + - * / and numbers\n" + "; ".join(functions),
         "## Element types\n" + ", ".join(DType),
-        _knobs(),
-        "## Rules\n" + _RULES,
+        _knobs(target),
+        "## Rules\n" + _rules(target),
     )
     return "\n\n".join(sections) + "\n"
 
@@ -102,11 +102,17 @@ def _rows(pairs: Iterable[tuple[str, str]]) -> str:
     return "\n".join(f"- {name}: {text}" for name, text in pairs)
 
 
-def _knobs() -> str:
+def _rules(target: Target | None) -> str:
+    """All rules, or those that name no other target at their start."""
+    others = () if target is None else tuple(other.value for other in Target if other is not target)
+    return "\n- ".join(rule for rule in _RULES.split("\n- ") if not rule.removeprefix("- ").startswith(others))
+
+
+def _knobs(target: Target | None) -> str:
     """One part for each set of knobs, whoever has it; a knob that was told in an earlier part is only named."""
     parts = ["## Knobs: `stage(…).knob(value)`"]
     told: dict[KnobRow, str] = {}
-    for rows, places in _grouped().items():
+    for rows, places in _grouped(target).items():
         new = [row for row in rows if row not in told]
         lines = [f"- `{row.name}({row.legal})` {row.doc}; default: {row.default}" for row in new]
         again: dict[str, list[str]] = {}
@@ -114,16 +120,16 @@ def _knobs() -> str:
             if row in told:
                 again.setdefault(told[row], []).append(f"`{row.name}`")
         lines += [f"- {', '.join(names)} as of {place}" for place, names in again.items()]
-        target, ops = next(iter(places.items()))
-        told |= dict.fromkeys(new, f"{ops[0]} on {target}")
-        owners = "; ".join(f"{', '.join(ops)} on {target}" for target, ops in places.items())
+        first, ops = next(iter(places.items()))
+        told |= dict.fromkeys(new, f"{ops[0]} on {first}")
+        owners = "; ".join(f"{', '.join(ops)} on {place}" for place, ops in places.items())
         parts.append("\n".join([f"### {owners}", *lines]))
     return "\n\n".join(parts)
 
 
-def _grouped() -> dict[tuple[KnobRow, ...], dict[Target, list[str]]]:
+def _grouped(target: Target | None) -> dict[tuple[KnobRow, ...], dict[Target, list[str]]]:
     groups: dict[tuple[KnobRow, ...], dict[Target, list[str]]] = {}
-    for target, by_op in KNOBS.items():
-        for op, rows in by_op.items():
-            groups.setdefault(rows, {}).setdefault(target, []).append(_KERNELS.get(op, op))
+    for place, by_op in KNOBS.items():
+        for op, rows in by_op.items() if target in (None, place) else ():
+            groups.setdefault(rows, {}).setdefault(place, []).append(_KERNELS.get(op, op))
     return groups

@@ -17,6 +17,7 @@ from typing import Any
 from kernels.codegen import emit
 from kernels.dsl import check, parse
 from kernels.harness import evaluate
+from kernels.harness.conditions import OTHERS_LIMIT
 from kernels.harness.evaluation import EAGER, Evaluation, EvaluationRequest, PlanCandidate
 from kernels.harness.problem_tolerance import tolerance_for
 from kernels.problems.files import find_problems, own_directory
@@ -34,12 +35,19 @@ def spread(medians: Sequence[float]) -> float | None:
     return (max(medians) - min(medians)) / statistics.median(medians)
 
 
+def quiet(shares: Sequence[float | None]) -> bool | None:
+    """Whether other processes left the cores alone in every evaluation; None where one does not tell."""
+    if any(share is not None and share > OTHERS_LIMIT for share in shares):
+        return False
+    return None if not shares or None in shares else True
+
+
 def summary(evaluations: Sequence[Evaluation]) -> dict[str, Any]:
     """Medians of candidate and torch eager, their spread, and what the machine did meanwhile."""
     own = [e.candidate.median_s for e in evaluations if e.candidate is not None]
     eager = [b.median_s for e in evaluations if (b := e.baseline(EAGER)) is not None]
     ratios = [r for e in evaluations if (r := e.speedup(EAGER)) is not None]
-    shares = [e.conditions.others_share for e in evaluations if e.conditions is not None]
+    shares = [e.conditions.others_share if e.conditions is not None else None for e in evaluations]
     return {
         "evaluations": len(evaluations),
         "passed": len(own),
@@ -51,6 +59,7 @@ def summary(evaluations: Sequence[Evaluation]) -> dict[str, Any]:
         "over_eager_spread": spread(ratios),
         "within_one": [e.candidate.spread for e in evaluations if e.candidate is not None],
         "others_share": shares,
+        "quiet": quiet(shares),
         "wall_s": [round(e.wall_s, 2) for e in evaluations],
     }
 
