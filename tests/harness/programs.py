@@ -69,7 +69,7 @@ BODIES = {
     "late_segfault": "static int c = 0; if (++c > 20) *(volatile int*)8 = 1; right(x, b, y, m, n); return 0;",
     "endless": "volatile int go = 1; while (go) {} return 0;",
     "changes_input": "right(x, b, y, m, n); ((float*)x)[3] = 7; return 0;",
-    "changes_bias": "right(x, b, y, m, n); ((float*)b)[3] += 1e-7; return 0;",
+    "changes_bias": "right(x, b, y, m, n); ((float*)b)[3] = nextafterf(b[3], 9); return 0;",
     "error_code": "return 42;",
     "no_memory_code": "return ENOMEM;",
     "takes_100_gb": "volatile char* p = new char[100LL << 30]; "
