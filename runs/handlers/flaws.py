@@ -34,20 +34,27 @@ def waiting_for_audit() -> list[ProblemSize]:
 
 
 def audit_waiting(lease: Lease) -> None:
-    """Audit all that wait, some at a time. Raises the lease's reason where it has to stop."""
-    while rows := waiting_for_audit()[:TOGETHER]:
-        _audit(rows, lease)
+    """Audit all that wait, some at a time. Raises the lease's reason where it has to stop.
+
+    What cannot be audited holds up nothing behind it; its error is raised once all others are done.
+    """
+    failed: dict[int, UserError] = {}
+    while rows := [row for row in waiting_for_audit() if row.pk not in failed][:TOGETHER]:
+        failed |= _audit(rows, lease)
         lease.check()
+    for error in failed.values():
+        raise error
 
 
-def _audit(rows: list[ProblemSize], lease: Lease) -> None:
-    failed: list[UserError] = []
+def _audit(rows: list[ProblemSize], lease: Lease) -> dict[int, UserError]:
+    """The errors of those that could not be audited, by their rows' keys; of all where nothing could be begun."""
+    failed: dict[int, UserError] = {}
 
     def seen(place: int, audited: Audited) -> None:
         if isinstance(audited, ProblemAudit):
             store_audit(rows[place], audited)
         else:
-            failed.append(audited)
+            failed[rows[place].pk] = audited
 
     with ExitStack() as files:
         paths: list[Path] = [files.enter_context(problem_file(row.problem)) for row in rows]
@@ -57,7 +64,5 @@ def _audit(rows: list[ProblemSize], lease: Lease) -> None:
             with machine_lock(exclusive=False, cancelled=lease.stop):
                 audit_inspected(paths, inspections, seen=seen, cancelled=lease.stop)
         except LockCancelled as error:
-            failed.append(error)
-    if failed:
-        lease.check()
-        raise failed[0]
+            failed = {row.pk: error for row in rows}
+    return failed

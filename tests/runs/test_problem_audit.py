@@ -104,6 +104,22 @@ def test_what_was_stopped_is_left_for_later(
     assert ProblemSize.objects.get(problem=problem).audit is None
 
 
+def test_one_that_cannot_be_audited_holds_up_no_other(
+    problem: Problem, lease: Lease, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = make_problem(2)
+    other.sizes = ["cpu"]
+    other.save()
+    store_inspection(other, "cpu", summed())
+    monkeypatch.setattr(flaws, "TOGETHER", 1)
+    answers: list[Any] = [InspectionCancelled(path="a.py"), audit(summed(), None)]
+    looks(monkeypatch, lambda _: answers.pop(0))
+    with pytest.raises(InspectionCancelled):
+        flaws.audit_waiting(lease)
+    assert answers == []
+    assert ProblemSize.objects.filter(audit__isnull=False).count() == 1
+
+
 def test_importing_the_same_again_has_what_is_missing_looked_at(
     problem: Problem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
