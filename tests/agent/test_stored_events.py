@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,6 +19,7 @@ from kernels.languages import Language
 from kernels.records import from_json, to_json
 from tests.agent.driving import settings
 
+ROOT = Path(__file__).parents[2]
 SPEC = {"name": "x", "dtype": "f32", "shape": [4, 4]}
 OLD: list[dict[str, Any]] = [
     {
@@ -52,6 +57,27 @@ SETTINGS = {
     "steering": True,
     "seed": 1,
 }
+
+
+LOADS = """
+from tests.agent.test_stored_events import loaded
+print([type(event).__name__ for event in loaded()])
+"""
+
+
+@pytest.mark.parametrize("seed", range(1, 7))
+def test_an_old_log_loads_in_any_process(seed: int) -> None:
+    environment = {**os.environ, "PYTHONHASHSEED": str(seed)}
+    ran = subprocess.run(
+        [sys.executable, "-c", LOADS], env=environment, capture_output=True, text=True, check=False, cwd=ROOT
+    )
+    assert ran.stdout.strip() == "['Started', 'Submitted', 'Measured', 'Asked', 'Answered']", ran.stderr
+
+
+@pytest.mark.parametrize("form", [{"number": 1}, {"number": 1, "kind": "dreamt"}, [], "measured"])
+def test_a_form_of_no_known_kind_is_refused_and_the_kinds_are_named(form: object) -> None:
+    with pytest.raises(ValueError, match="the kinds are answered, asked"):
+        from_json(form, Event)  # type: ignore[arg-type]
 
 
 def loaded() -> History:
