@@ -58,7 +58,9 @@ def _members(kind: Any) -> tuple[Any, ...]:
 def _by_tag(union: Any) -> Callable[[Any, Any], Any]:
     """Structures the member of ``union`` that the form's ``kind`` names. The library's own guess goes by which fields
     are there, in no fixed order, and old forms lack some."""
-    tags = {field.default: member for member in _members(union) for field in fields(member) if field.name == "kind"}
+    tags: dict[str, Any] = {
+        str(field.default): member for member in _members(union) for field in fields(member) if field.name == "kind"
+    }
     if len(tags) != len(_members(union)):
         raise TypeError(f"the records of {union} need a field `kind` each, with a default of its own")
 
