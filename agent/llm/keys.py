@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 from agent.llm.errors import ModelKeyMissing
+from agent.llm.spec import ModelSpec
 
 HIDDEN = "[key]"
 _WORD = 8
@@ -43,3 +47,23 @@ class Key:
 
     def __reduce__(self) -> tuple[object, ...]:
         raise TypeError("a key is not pickled")
+
+
+def key_of(spec: ModelSpec) -> Key:
+    """A model's key, read where its configuration says. Raises ModelKeyMissing."""
+    if spec.key_env:
+        text = os.environ.get(spec.key_env, "").strip()
+        if not text:
+            problem, right = (
+                f"the environment has no {spec.key_env}",
+                f"{spec.key_env} set for serve and its workers",
+            )
+            raise ModelKeyMissing(model=spec.name, problem=problem, right=f"{right} would be right")
+        return Key(text, spec.name)
+    if spec.key_file:
+        try:
+            return Key(Path(spec.key_file).expanduser().read_text(encoding="utf-8").strip(), spec.name)
+        except (OSError, UnicodeDecodeError):
+            right = "a file that its workers may read would be right"
+            raise ModelKeyMissing(model=spec.name, problem="its key_file cannot be read", right=right) from None
+    return Key("", spec.name)

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 from kernels.problems.errors import ProblemRunError
 from kernels.problems.files import read_problem
-from kernels.records import to_json
+from kernels.records import dumps
 from kernels.targets import Policy, Target
-from mucutlass_web.cli.auditing import AuditForm, Auditor, Beside
+from mucutlass_web.cli.auditing import Auditor, Beside
 from mucutlass_web.cli.batch import INTERRUPTED, interruption
 from mucutlass_web.cli.inputs import inspect_problem
+from mucutlass_web.cli.judging import Judge
 from sol.audit import AuditOutcome, Flag
+from sol.audit.form import AuditForm
 
 _CARDS = [target for target in Target if target.is_cuda]
 
@@ -29,6 +30,7 @@ def add_arguments(verb: ArgumentParser) -> None:
     verb.add_argument("--device", choices=["host", "cuda"], help="with --evaluate; by default cuda for a .cu file")
     verb.add_argument("--arch", type=Target, choices=_CARDS, default=Target.SM90A, help="with --device cuda")
     verb.add_argument("--size", help="which of the problem's sizes (by default the one for the target)")
+    verb.add_argument("--judge", metavar="MODEL", help="a model of MUCUTLASS_MODELS that reads each file too")
     verb.set_defaults(wrong_usage=verb.error)
 
 
@@ -38,7 +40,8 @@ def audit_command(options: Namespace) -> int:
         options.wrong_usage("--evaluate needs --problem")
     refused = False
     with interruption() as stopped:
-        auditor = Auditor(_beside(options), evaluating=options.evaluate, cancelled=stopped.is_set)
+        judge = Judge(options.judge, stopped.is_set) if options.judge else None
+        auditor = Auditor(_beside(options), evaluating=options.evaluate, cancelled=stopped.is_set, judge=judge)
         for path in options.file:
             form = auditor.form(path)
             if stopped.is_set():
@@ -63,15 +66,17 @@ def _beside(options: Namespace) -> Beside:
 
 def _print(form: AuditForm, *, as_json: bool) -> None:
     if as_json:
-        print(json.dumps(to_json(form), ensure_ascii=False, separators=(",", ":")), flush=True)
+        print(dumps(form), flush=True)
         return
     if form.error is not None:
         print(f"{form.file}: {form.error}", file=sys.stderr)
         return
     ended = f"; evaluation: {form.evaluation.value.replace('_', ' ')}" if form.evaluation is not None else ""
     print(f"{form.file}: {form.outcome.value}{ended}")
-    for flag in sorted(form.flags, key=lambda flag: flag.gravity, reverse=True):
+    for flag in form.gravest_first:
         print(f"  {_line(flag)}")
+    for note in form.notes:
+        print(f"  note: {note}")
 
 
 def _line(flag: Flag) -> str:

@@ -16,23 +16,11 @@ from mucutlass_web.cli.batch_lines import device_for
 from mucutlass_web.cli.commands import cache
 from mucutlass_web.cli.errors import FileNotReadable
 from mucutlass_web.cli.evaluating import Cancelled, Preparation, Wanted
-from mucutlass_web.cli.inputs import read_source
+from mucutlass_web.cli.judging import Judge
 from mucutlass_web.cli.peaks import known_device
-from sol.audit import AuditOutcome, Flag, Subject, audit, outcome_of
+from sol.audit import AuditOutcome, Subject, audit, outcome_of
+from sol.audit.form import AuditForm, form_of, refused, text_of
 from sol.bounds import Bounds, bound, count
-
-
-@dataclass(frozen=True, slots=True)
-class AuditForm:
-    """One line of ``mucutlass audit --json``. ``error`` says why a file was refused, else null; ``evaluation`` is how
-    its evaluation ended, null where there was none, and ``detail`` its words."""
-
-    file: str
-    outcome: AuditOutcome
-    flags: tuple[Flag, ...]
-    error: str | None = None
-    evaluation: Outcome | None = None
-    detail: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +39,11 @@ class Beside:
 class Auditor:
     """Audits files one after another. Raises nothing for a file that cannot be audited: its form says why."""
 
-    def __init__(self, beside: Beside, *, evaluating: bool, cancelled: Cancelled = None) -> None:
+    def __init__(
+        self, beside: Beside, *, evaluating: bool, cancelled: Cancelled = None, judge: Judge | None = None
+    ) -> None:
         self._beside = beside
+        self._judge = judge
         self._cancelled = cancelled
         self._preparation = Preparation(cache(), cancelled) if evaluating else None
 
@@ -60,22 +51,27 @@ class Auditor:
         """The audit of one file."""
         try:
             return self._audited(path)
-        except ProgramErrors as errors:
-            words = "; ".join(str(error) for error in errors.errors[:5])
-            return AuditForm(str(path), AuditOutcome.REFUSED, (), f"program-errors: {words}")
-        except UserError as error:
-            return AuditForm(str(path), AuditOutcome.REFUSED, (), f"{error.slug()}: {error}")
+        except (UserError, ProgramErrors) as error:
+            return refused(str(path), error)
 
     def _audited(self, path: Path) -> AuditForm:
         beside, language = self._beside, language_of(path)
         subject = Subject(_text(path), language, beside.problem_text, beside.signature, beside.policy)
-        static = audit(subject)
         if self._preparation is None or beside.problem is None:
-            return AuditForm(str(path), outcome_of(static), static)
+            return self._judged(form_of(str(path), subject), subject)
+        audit(subject)  # a text that cannot be read is refused before anything is built
         evaluation, bounds, cache_bytes, detail = self._evaluated(path, self._preparation, beside.problem)
         flags = audit(replace(subject, evaluation=evaluation, bounds=bounds, cache_bytes=cache_bytes))
         outcome = evaluation.outcome if evaluation is not None else Outcome.REFUSED
-        return AuditForm(str(path), outcome_of(flags), flags, None, outcome, detail)
+        return self._judged(AuditForm(str(path), outcome_of(flags), flags, None, outcome, detail), subject)
+
+    def _judged(self, form: AuditForm, subject: Subject) -> AuditForm:
+        """The form with what a model says beside it, where one was asked for and the text could be read."""
+        if self._judge is None or form.outcome is AuditOutcome.REFUSED:
+            return form
+        judged = self._judge.judged(subject, form.flags)
+        flags = (*form.flags, *judged.flags)
+        return replace(form, outcome=outcome_of(flags), flags=flags, notes=judged.notes)
 
     def _evaluated(
         self, path: Path, preparation: Preparation, problem: Path
@@ -122,4 +118,7 @@ def _text(path: Path) -> str:
         raise FileNotReadable(path=path, why="is no file")
     if size > SOURCE_BYTES:
         raise SourceRefused(wrong=f"is {size} bytes long", right=f"at most {SOURCE_BYTES} bytes")
-    return read_source(path).text
+    try:
+        return text_of(path.read_bytes())
+    except OSError as error:
+        raise FileNotReadable(path=path, why=error.strerror or str(error)) from None

@@ -6,6 +6,7 @@ Pure: no Django, and nothing of a candidate is executed here.
 from __future__ import annotations
 
 from sol.audit.record import Evidence, Flag, Place, Severity
+from sol.audit.relatives import Relative, Tie
 from sol.audit.report import DETECTORS, AuditOutcome, audit, outcome_of
 from sol.audit.subject import Subject
 from sol.audit.tricks import Trick
@@ -16,8 +17,10 @@ __all__ = [
     "Evidence",
     "Flag",
     "Place",
+    "Relative",
     "Severity",
     "Subject",
+    "Tie",
     "Trick",
     "audit",
     "outcome_of",

@@ -15,7 +15,7 @@ from sol.audit.record import Evidence, Flag, Place, Severity
 from sol.audit.subject import Subject
 from sol.audit.tricks import Trick
 
-Look = Literal["source", "evaluation", "profile", "bounds"]
+Look = Literal["source", "evaluation", "profile", "bounds", "lineage"]
 
 
 class Reading:

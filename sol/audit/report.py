@@ -7,6 +7,7 @@ from enum import StrEnum
 
 from kernels.languages import Language, SourceRefused, check_text
 from sol.audit.base import Detector, Reading
+from sol.audit.detectors.algebra import Algebra
 from sol.audit.detectors.bounds import AgainstBounds
 from sol.audit.detectors.caches import Caches
 from sol.audit.detectors.callers import Callers
@@ -17,10 +18,12 @@ from sol.audit.detectors.cxx_caches import CxxCaches
 from sol.audit.detectors.cxx_outputs import CxxOutputs
 from sol.audit.detectors.fallback import Fallback
 from sol.audit.detectors.files import Files
+from sol.audit.detectors.garbage import Garbage
 from sol.audit.detectors.graphs import Graphs
 from sol.audit.detectors.launches import Launches
 from sol.audit.detectors.lazy import Lazy
 from sol.audit.detectors.library import Library
+from sol.audit.detectors.lineage import Lineage
 from sol.audit.detectors.memory import Memory
 from sol.audit.detectors.mutation import Mutation
 from sol.audit.detectors.native import Native
@@ -46,10 +49,11 @@ DETECTORS: tuple[Detector, ...] = (
     Launches(),
     Fallback(), Reference(), Pasted(), Patches(), Prints(), Lazy(), Workers(), Callers(), Memory(), Files(), Seeds(),
     Precision(), Partial(), Residency(), Graphs(), Changed(), Sabotage(), Native(), Checks(), Shares(), AgainstBounds(),
+    Garbage(), Algebra(), Lineage(),
 )  # fmt: skip
 """All detectors, in the order in which they look."""
 
-MOST_PIECES = 30_000
+MOST_PIECES = 250_000
 """Words and marks of a text that is read; a syntax tree takes hundreds of bytes for each."""
 
 _PIECE = re.compile(r"[\w+/=]+|[^\w\s]")

@@ -8,6 +8,7 @@ from kernels.harness.evaluation import Evaluation
 from kernels.languages import Language
 from kernels.problems.inspection import Signature
 from kernels.targets import Policy
+from sol.audit.relatives import Relative
 from sol.bounds.record import Bounds
 
 
@@ -16,7 +17,7 @@ class Subject:
     """Everything that a detector may look at; what is not known is None, and its detectors say nothing.
 
     ``policy`` is the lowest precision that was allowed. ``bounds`` are those of the device that ``evaluation`` ran on,
-    ``cache_bytes`` is that device's last-level cache.
+    ``cache_bytes`` is that device's last-level cache. ``relatives`` are what it came from and what it resembles.
     """
 
     text: str
@@ -27,3 +28,4 @@ class Subject:
     evaluation: Evaluation | None = None
     bounds: Bounds | None = None
     cache_bytes: int | None = None
+    relatives: tuple[Relative, ...] = ()

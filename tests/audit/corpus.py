@@ -46,6 +46,13 @@ SIGNATURES = {
         (_spec("out", 512, 512),),
         {},
     ),
+    "linear_sum": Signature(
+        (_spec("x", 512, 512),),
+        (_spec("linear.weight", 512, 512), _spec("linear.bias", 512)),
+        (_spec("out", 512, 1),),
+        {},
+    ),
+    "rows_relu": Signature((_spec("x", 512, 1024),), (_spec("bias", 1024),), (_spec("out", 512, 1024),), {}),
     "bias_relu": Signature((_spec("x", 512, 1024),), (_spec("bias", 1024),), (_spec("out", 512, 1024),), {}),
     "softmax": Signature((_spec("x", 16, 262144),), (), (_spec("out", 16, 262144),), {}),
 }

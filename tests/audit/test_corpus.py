@@ -7,12 +7,10 @@ from collections import Counter
 
 import pytest
 
-from kernels.languages import language_of
+from kernels.languages import Language, language_of
 from sol.audit import Severity, Trick
 from tests.audit.corpus import FOLDER, Result, results
-
-NOT_IN_TEXTS = {Trick.GARBAGE_PASSES, Trick.ALGEBRAIC_REMOVAL}
-"""What only a run, or the problem, shows."""
+from tests.audit.languages import CANNOT
 
 
 @pytest.fixture(scope="module")
@@ -59,9 +57,15 @@ def test_a_layer_is_the_same_however_it_is_imported(audited: list[Result]) -> No
     assert flags[0] == flags[1] == flags[2]
 
 
-def test_each_trick_that_a_text_can_show_has_a_sample(audited: list[Result]) -> None:
-    counts = Counter(result.sample.trick for result in audited)
-    assert {trick for trick in Trick if not counts[trick]} == NOT_IN_TEXTS
+def test_each_trick_has_a_sample_that_its_text_shows(audited: list[Result]) -> None:
+    counts = Counter(result.sample.trick for result in audited if result.sample.static)
+    assert [trick for trick in Trick if not counts[trick]] == []
+
+
+def test_each_trick_has_a_sample_in_each_language_in_which_it_can_be_written(audited: list[Result]) -> None:
+    written = {(result.sample.trick, language_of(result.sample.path)) for result in audited if result.sample.trick}
+    pairs = {(trick, language) for trick in Trick for language in Language}
+    assert pairs - written == set(CANNOT)
 
 
 def test_every_file_is_in_the_manifest_and_every_language_on_both_sides() -> None:

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 from sol.audit.cxx.tokens import Kind, Token
 
 _OPEN = {"(": ")", "[": "]", "{": "}"}
+_FAR = 400
+"""Words and marks of one statement that are read behind its sign."""
 _SHUT = frozenset(_OPEN.values())
 
 
@@ -21,6 +23,40 @@ def closing(tokens: Sequence[Token], opening: int) -> int:
         if depth <= 0:
             return index
     return max(len(tokens) - 1, opening)
+
+
+def closings(tokens: Sequence[Token]) -> dict[int, int]:
+    """What ``closing`` gives for every opening bracket, in one pass."""
+    found: dict[int, int] = {}
+    opened: list[int] = []
+    for index, token in enumerate(tokens):
+        if token.kind is not Kind.PUNCTUATION:
+            continue
+        if token.text in _OPEN:
+            opened.append(index)
+        elif token.text in _SHUT and opened:
+            found[opened.pop()] = index
+    last = len(tokens) - 1
+    return found | {index: max(last, index) for index in opened}
+
+
+def nesting(tokens: Sequence[Token]) -> int:
+    """How deep brackets stand within each other at most; those that nothing closes count to the end."""
+    depth = deepest = 0
+    for token in tokens:
+        if token.kind is Kind.PUNCTUATION:
+            depth = max(0, depth + (token.text in _OPEN) - (token.text in _SHUT))
+            deepest = max(deepest, depth)
+    return deepest
+
+
+def until(words: Sequence[str], mark: str, begin: int) -> int:
+    """The index of the next mark from ``begin`` on; where it is far or there is none, as far as is read."""
+    end = min(len(words), begin + _FAR)
+    for index in range(begin, end):
+        if words[index] == mark:
+            return index
+    return end
 
 
 def split(tokens: Sequence[Token], mark: str = ",") -> list[Sequence[Token]]:
@@ -67,8 +103,8 @@ def alive(tokens: Sequence[Token]) -> tuple[Token, ...]:
     kept: list[Token] = []
     index = 0
     while index < len(tokens):
-        head = texts(tokens[index : index + 4])
-        if head[:2] in (["if", "("], ["while", "("]) and head[2:] in (["false", ")"], ["0", ")"]):
+        asks = tokens[index].text in ("if", "while")
+        if asks and texts(tokens[index + 1 : index + 4]) in (["(", "false", ")"], ["(", "0", ")"]):
             index = _behind(tokens, index + 4)
             if index < len(tokens) and tokens[index].text == "else":
                 index += 1

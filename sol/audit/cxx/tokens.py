@@ -93,7 +93,8 @@ class _Scan:
         self.directives: list[Token] = []
         self.macros: dict[str, tuple[Token, ...]] = {}
         self.comments: list[Comment] = []
-        self.dead: list[bool] = []
+        self.branches: list[bool] = []
+        self.dead = 0
         self.fresh = True
 
     def run(self) -> Tokens:
@@ -127,7 +128,7 @@ class _Scan:
         return match.end()
 
     def _keep(self, token: Token) -> None:
-        if not any(self.dead):
+        if not self.dead:
             self.code.append(token)
 
     def _directive(self, at: int) -> int:
@@ -145,7 +146,7 @@ class _Scan:
                 parts.append("" if whole == "\ue001" else " " if whole == "\ue000" else whole)
         text = "".join(parts).strip()
         self._branch(text)
-        if not any(self.dead):
+        if not self.dead:
             self.directives.append(Token(Kind.DIRECTIVE, text, first))
             if (define := _DEFINE.match(text)) is not None:
                 self.macros[define[1]] = tokenize(define[3].strip().lstrip("#"), first).code
@@ -157,11 +158,13 @@ class _Scan:
             return
         word, condition = match[1], match[2].strip()
         if word in ("if", "ifdef", "ifndef"):
-            self.dead.append(word == "if" and condition in ("0", "false", "(0)"))
-        elif word == "endif":
-            self.dead = self.dead[:-1]
-        elif self.dead:
-            self.dead[-1] = False
+            self.branches.append(word == "if" and condition in ("0", "false", "(0)"))
+            self.dead += self.branches[-1]
+        elif self.branches:
+            # Of a branch that is left out the next one is kept.
+            self.dead -= self.branches.pop()
+            if word != "endif":
+                self.branches.append(False)
 
 
 def _inner(match: re.Match[str], kind: str, whole: str) -> str:

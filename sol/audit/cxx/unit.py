@@ -9,9 +9,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from sol.audit.cxx.spans import alive, closing, names, split, statements, texts
+from kernels.languages import SourceRefused
+from sol.audit.cxx.spans import alive, closing, closings, names, nesting, split, statements, texts
 from sol.audit.cxx.tokens import Comment, Kind, Token, tokenize
 from sol.audit.record import Place
+
+MOST_NESTED = 256
+"""Brackets within each other; compilers stop there too."""
 
 LAUNCH, WORKSPACE = "mucutlass_launch", "mucutlass_workspace_bytes"
 _ATTRIBUTES = frozenset({"__attribute__", "__launch_bounds__", "alignas", "__align__", "__declspec", "decltype",
@@ -22,8 +26,10 @@ _NO_CALL = frozenset(
 )
 _NO_STATE = frozenset({"const", "constexpr", "using", "typedef", "extern", "template", "friend", "__constant__",
                        "static_assert", "return"})  # fmt: skip
-_LAUNCHERS = frozenset({"cudaLaunchKernel", "cudaLaunchKernelEx", "cudaLaunchKernelExC",
-                        "cudaLaunchCooperativeKernel", "cuLaunchKernel", "cuLaunchKernelEx"})  # fmt: skip
+_BEGINS = frozenset({";", "{", "}", "=", "return"})
+_CONDITION = 200
+"""Words and marks before a ``?`` that are read."""
+_QUALIFIED = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +62,14 @@ class Call:
     """``name(arguments)``; ``name`` with its qualification, as ``std::thread``; ``member`` for ``x.name()``."""
 
     name: str
-    arguments: tuple[Sequence[Token], ...]
+    inner: Sequence[Token]
     line: int
     member: bool = False
+
+    @property
+    def arguments(self) -> list[Sequence[Token]]:
+        """What stands between its commas."""
+        return split(self.inner)
 
     @property
     def last(self) -> str:
@@ -71,6 +82,9 @@ class Unit:
 
     def __init__(self, text: str, line: int = 1, roots: frozenset[str] = frozenset(), *, raw: bool = False) -> None:
         self.tokens = tokenize(text, line)
+        if nesting(self.tokens.code) > MOST_NESTED:
+            right = f"at most {MOST_NESTED} brackets within each other"
+            raise SourceRefused(wrong="is nested too deeply to be read", right=right)
         self.code = alive(self.tokens.code)
         self.roots = roots
         self.raw = raw
@@ -86,6 +100,11 @@ class Unit:
         return tuple(reader.functions), tuple(reader.outside)
 
     @property
+    def outside(self) -> tuple[Sequence[Token], ...]:
+        """Declarations outside of functions."""
+        return self._parts[1]
+
+    @property
     def functions(self) -> tuple[Function, ...]:
         """All functions with a body, methods too."""
         return self._parts[0]
@@ -96,7 +115,7 @@ class Unit:
         return tuple(function for function in self.functions if function.kernel)
 
     def function(self, name: str) -> Function | None:
-        """The function of that name."""
+        """The first function of that name."""
         return next((function for function in self.functions if function.name == name), None)
 
     @cached_property
@@ -107,21 +126,26 @@ class Unit:
         first = [f for f in self.functions if f.name in roots or f.name.isupper() or f.name in outside]
         if not any(f.name in roots or f.name.isupper() for f in first):
             return self.functions
-        seen: list[Function] = []
-        waiting = first
+        known: dict[str, list[Function]] = {}
+        for function in self.functions:
+            known.setdefault(function.name, []).append(function)
+        seen = {function.name for function in first}
+        waiting = list(seen)
         while waiting:
-            function = waiting.pop()
-            if function in seen:
-                continue
-            seen.append(function)
-            mentioned = self.mentioned(function)
-            waiting += [f for f in self.functions if f.name in mentioned and f not in seen]
-        return tuple(f for f in self.functions if f in seen)
+            more = {name for function in known[waiting.pop()] for name in self.mentioned(function) & known.keys()}
+            waiting += more - seen
+            seen |= more
+        return tuple(function for function in self.functions if function.name in seen)
+
+    @cached_property
+    def reached_calls(self) -> tuple[Call, ...]:
+        """All calls of functions within reach."""
+        return tuple(call for function in self.reachable for call in calls_in(function.body))
 
     def mentioned(self, function: Function) -> set[str]:
         """Names in a function's body, and in the macros that it uses."""
         found = names(function.body)
-        for name in found & set(self.tokens.macros):
+        for name in found & self.tokens.macros.keys():
             found = found | names(self.tokens.macros[name])
         return found
 
@@ -145,7 +169,7 @@ class Unit:
     @cached_property
     def persistent(self) -> dict[str, int]:
         """Variables that outlive a call, each with its line: static ones, and those outside of functions."""
-        found: dict[str, int] = {}
+        found = _static_structures(self.code)
         for part in self._parts[1]:
             found |= _declared(part)
         for function in self.functions:
@@ -160,7 +184,7 @@ class Unit:
         """All string literals."""
         return [token for token in self.code if token.kind is Kind.STRING]
 
-    @property
+    @cached_property
     def words(self) -> dict[str, int]:
         """Every name in code and macros with the first line that it stands in."""
         found: dict[str, int] = {}
@@ -170,8 +194,17 @@ class Unit:
         return found
 
 
+def python_run(unit: Unit) -> Iterator[tuple[str, int]]:
+    """Texts that C++ gives to Python to run, each with its line; escapes of line ends and quotes are resolved."""
+    for call in unit.called("PyRun_SimpleString", "PyRun_String", "PyRun_SimpleStringFlags", "exec", "eval"):
+        for token in call.inner:
+            if token.kind is Kind.STRING:
+                yield token.text.replace("\\n", "\n").replace('\\"', '"'), token.line
+
+
 def calls_in(tokens: Sequence[Token]) -> Iterator[Call]:
     """Every ``name(…)``, ``a::b(…)``, ``name<…>(…)`` of a body; declarations with arguments are among them."""
+    ends = closings(tokens)
     for index, token in enumerate(tokens):
         if token.text != "(" or token.kind is not Kind.PUNCTUATION or index == 0:
             continue
@@ -179,12 +212,16 @@ def calls_in(tokens: Sequence[Token]) -> Iterator[Call]:
         if end < 0 or tokens[end].kind is not Kind.NAME or tokens[end].text in _NO_CALL:
             continue
         begin = end
-        while begin >= 2 and tokens[begin - 1].text == "::" and tokens[begin - 2].kind is Kind.NAME:
+        while (
+            begin >= max(2, end - _QUALIFIED)
+            and tokens[begin - 1].text == "::"
+            and tokens[begin - 2].kind is Kind.NAME
+        ):
             begin -= 2
         member = begin > 0 and tokens[begin - 1].text in (".", "->")
-        inner = tokens[index + 1 : closing(tokens, index)]
+        inner = tokens[index + 1 : ends[index]]
         name = "".join(t.text for t in tokens[begin : end + 1])
-        yield Call(name, tuple(split(inner)), tokens[end].line, member)
+        yield Call(name, inner, tokens[end].line, member)
 
 
 def conditions_in(tokens: Sequence[Token]) -> Iterator[Sequence[Token]]:
@@ -196,7 +233,7 @@ def conditions_in(tokens: Sequence[Token]) -> Iterator[Sequence[Token]]:
                 yield tokens[begin + 1 : closing(tokens, begin)]
         elif token.text == "?":
             begin = index
-            while begin > 0 and tokens[begin - 1].text not in (";", "{", "}", "=", "return"):
+            while begin > max(0, index - _CONDITION) and tokens[begin - 1].text not in _BEGINS:
                 begin -= 1
             yield tokens[begin:index]
 
@@ -219,6 +256,19 @@ def _before_template(tokens: Sequence[Token], index: int) -> int:
 def _before(tokens: Sequence[Token], mark: str) -> Sequence[Token]:
     found = texts(tokens)
     return tokens[: found.index(mark)] if mark in found else tokens
+
+
+def _static_structures(code: Sequence[Token]) -> dict[str, int]:
+    """``static struct { … } last;``: variables of a type that is made where they are."""
+    found: dict[str, int] = {}
+    for index, token in enumerate(code[:-3]):
+        if token.text != "static" or code[index + 1].text not in ("struct", "class", "union"):
+            continue
+        begin = next((at for at in (index + 2, index + 3) if at < len(code) and code[at].text == "{"), None)
+        end = closing(code, begin) + 1 if begin is not None else len(code)
+        if end < len(code) and code[end].kind is Kind.NAME:
+            found[code[end].text] = code[end].line
+    return found
 
 
 def _changing(piece: Sequence[Token]) -> Sequence[Token]:
@@ -254,18 +304,19 @@ class _Outline:
         self._walk(code)
 
     def _walk(self, code: Sequence[Token]) -> None:
-        index = begin = 0
+        index = begin = behind = 0
         classes: list[bool] = []
         while index < len(code):
             text = code[index].text if code[index].kind is Kind.PUNCTUATION else ""
             if text == "{":
-                header = code[begin:index]
+                # Braces that were no body's are read once: what follows them is a header of its own.
+                header = code[max(begin, behind) : index]
                 if self._opens_container(header):
                     classes.append("namespace" not in texts(header) and "extern" not in texts(header))
                 else:
                     end = closing(code, index)
                     if not self._function(header, code[index + 1 : end], code[end].line):
-                        index = end + 1
+                        index = behind = end + 1
                         continue
                     index = end
                 begin = index + 1

@@ -7,13 +7,12 @@ from collections.abc import Iterator
 
 from sol.audit.base import Reading, SourceDetector
 from sol.audit.python.code import FunctionNode, PythonCode, head
-from sol.audit.python.flow import Flow, called, key, root, values_of
+from sol.audit.python.flow import Flow, called, flow_of, key, root
+from sol.audit.python.sights import Sight, Sights
+from sol.audit.python.walk import walk
 from sol.audit.record import Flag, Severity, quoted
 from sol.audit.tricks import Trick
 
-_POINTERS = frozenset({"data_ptr", "storage", "untyped_storage", "_cdata", "const_data_ptr"})
-_PRINTS = frozenset({"shape", "size", "sum", "item", "tolist", "mean", "norm", "numel", "hash", "hex", "tobytes",
-                     "digest", "hexdigest", "equal", "allclose", "dtype", "stride", "_version", "numpy"})  # fmt: skip
 _MEMO = frozenset({"functools.lru_cache", "functools.cache", "joblib.Memory"})
 _STORES = frozenset({"setdefault", "append", "update", "insert", "put"})
 _SURE = {Trick.CACHE_BY_OBJECT: 0.9, Trick.CACHE_BY_POINTER: 0.9, Trick.CACHE_BY_FINGERPRINT: 0.85}
@@ -35,11 +34,12 @@ class Caches(SourceDetector):
             if not isinstance(function, FunctionNode):
                 continue
             inputs = {a.arg for a in function.args.args} - {"self", "cls"}
-            kept, flow = _kept(function, inputs), Flow(function)
-            if not kept or not _given_again(function, set(kept), flow):
+            kept = _kept(function, inputs)
+            if not kept or not _given_again(function, set(kept), flow_of(function)):
                 continue
+            sights = Sights(flow_of(function), inputs, set(kept))
             for look in _looks(function, set(kept)):
-                trick = _by_what(look, inputs, flow, set(kept))
+                trick = _by_what(sights.of(look))
                 if trick is not None:
                     words = f"{quoted(kept[0])} keeps a result of the inputs and is used by what they look like"
                     yield self.flag(trick, Severity.SEVERE, _SURE[trick], words, head(look))
@@ -69,18 +69,18 @@ def _given_tensors(code: PythonCode, function: FunctionNode) -> bool:
 
 def _kept(function: FunctionNode, inputs: set[str]) -> list[str]:
     """Attributes and outer variables that are given a value of the inputs: ``self.y = f(x)``, ``KEPT[k] = f(x)``."""
-    outer = {n for node in ast.walk(function) if isinstance(node, ast.Global | ast.Nonlocal) for n in node.names}
+    outer = {n for node in walk(function) if isinstance(node, ast.Global | ast.Nonlocal) for n in node.names}
     local = {a.arg for a in function.args.args} | _assigned(function) - outer
-    plain, whole = Flow(function, effects=False), Flow(function)
+    plain, whole = flow_of(function, effects=False), flow_of(function)
 
     def holds(value: ast.expr) -> bool:
         """A buffer that is stored when it is made, and written afterwards, holds no value yet."""
         name = key(value)
         late = name is not None and whole.written.get(name, value.lineno) < value.lineno
-        return bool((whole if late else plain).of(value) & inputs)
+        return (whole if late else plain).rests(value, inputs)
 
     found = []
-    for node in ast.walk(function):
+    for node in walk(function):
         if isinstance(node, ast.Assign) and holds(node.value):
             names = [root(target) for target in node.targets]
         elif isinstance(node, ast.Call) and called(node) in _STORES and any(holds(a) for a in node.args):
@@ -95,7 +95,7 @@ def _given_again(function: FunctionNode, kept: set[str], flow: Flow) -> bool:
     """Whether what is kept is returned, or copied into what is."""
     waiting, seen = [root(value) for value in flow.returns], set()
     for value in flow.returns:
-        waiting += [root(part) for part in ast.walk(value) if isinstance(part, ast.IfExp | ast.Subscript)]
+        waiting += [root(part) for part in walk(value) if isinstance(part, ast.IfExp | ast.Subscript)]
         if isinstance(value, ast.IfExp):
             waiting += [root(value.body), root(value.orelse)]
     while waiting:
@@ -105,18 +105,18 @@ def _given_again(function: FunctionNode, kept: set[str], flow: Flow) -> bool:
         if name is not None and name not in seen:
             seen.add(name)
             waiting += [root(value) for value in flow.values.get(name, ())]
-    copies = [n for n in ast.walk(function) if isinstance(n, ast.Call) and called(n) == "copy_"]
+    copies = [n for n in walk(function) if isinstance(n, ast.Call) and called(n) == "copy_"]
     return any(root(argument) in kept for copy in copies for argument in copy.args)
 
 
 def _assigned(function: FunctionNode) -> set[str]:
     """Plain names that the function binds."""
-    return {n.id for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    return {n.id for n in walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
 
 
 def _looks(function: FunctionNode, kept: set[str]) -> Iterator[ast.expr]:
     """Expressions by which what is kept is found: keys, tests, arguments of ``get``."""
-    for node in ast.walk(function):
+    for node in walk(function):
         if isinstance(node, ast.Subscript) and root(node.value) in kept:
             yield node.slice
         elif isinstance(node, ast.If | ast.IfExp | ast.While):
@@ -127,32 +127,14 @@ def _looks(function: FunctionNode, kept: set[str]) -> Iterator[ast.expr]:
             yield node.left
 
 
-def _by_what(look: ast.expr, inputs: set[str], flow: Flow, kept: set[str]) -> Trick | None:
-    """What of the inputs an expression looks at; names are followed into what they were given."""
-    parts = list(_deep(look, flow, kept))
-    about = {root(part) for part in parts} | {name for part in parts for name in values_of(part)}
-    if not flow.behind({name for name in about - kept if name}) & inputs:
+def _by_what(seen: Sight) -> Trick | None:
+    """By what of the inputs an expression finds what is kept."""
+    if Sight.INPUT not in seen:
         return None
-    words = {part.attr for part in parts if isinstance(part, ast.Attribute)}
-    words |= {called(part) for part in parts if isinstance(part, ast.Call)}
-    if words & _POINTERS:
+    if Sight.POINTER in seen:
         return Trick.CACHE_BY_POINTER
-    if "id" in words:
+    if Sight.IDENTITY in seen:
         return Trick.CACHE_BY_OBJECT
-    if words & _PRINTS or any(isinstance(part, ast.Subscript) for part in parts):
+    if seen & (Sight.PRINT | Sight.ELEMENT):
         return Trick.CACHE_BY_FINGERPRINT
-    plain = any(isinstance(part, ast.Name) and part.id in inputs for part in parts)
-    return Trick.CACHE_BY_OBJECT if plain else None
-
-
-def _deep(node: ast.AST, flow: Flow, kept: set[str]) -> Iterator[ast.AST]:
-    """All parts of an expression, and of what its names were given; each name once."""
-    seen: set[str] = set()
-    waiting: list[ast.AST] = [node]
-    while waiting:
-        for part in ast.walk(waiting.pop()):
-            yield part
-            name = key(part)
-            if name is not None and name not in kept and name not in seen:
-                seen.add(name)
-                waiting += flow.values.get(name, [])[:20]
+    return Trick.CACHE_BY_OBJECT if Sight.WHOLE in seen else None

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from sol.audit.base import Reading, SourceDetector, line
 from sol.audit.cxx.unit import Unit
 from sol.audit.python.code import PythonCode, head
+from sol.audit.python.names import constant_text
 from sol.audit.record import Flag, Severity, quoted
 from sol.audit.tricks import Trick
 
@@ -27,6 +29,10 @@ _CXX = (
 )
 
 
+_NEAR = 3
+"""Lines between a loop's head and what it asks for."""
+
+
 class Callers(SourceDetector):
     """Stack, arguments and environment of whoever runs it."""
 
@@ -40,9 +46,9 @@ class Callers(SourceDetector):
                 words = f"{call.name}: it looks at who calls it"
                 yield self.flag(Trick.CHECKER_DETECTION, Severity.SEVERE, 0.85, words, head(call.node))
             elif call.name in ("os.environ.get", "os.getenv") and code.runs_in_call(call.node):
-                asked = getattr(call.node.args[0], "value", "?") if call.node.args else "?"
-                if not str(asked).startswith(_HARMLESS):
-                    words = f"the call asks for the setting {quoted(str(asked))}"
+                asked = next((name for name in _asked(code, call.node) if not name.startswith(_HARMLESS)), None)
+                if asked is not None:
+                    words = f"the call asks for the setting {quoted(asked)}"
                     yield self.flag(Trick.CHECKER_DETECTION, Severity.SUSPECT, 0.6, words, head(call.node))
         for node in code.nodes:
             name = code.names.of(node) if hasattr(node, "attr") else None
@@ -65,3 +71,16 @@ class Callers(SourceDetector):
             if token.text.startswith("/proc/self/cmdline") or token.text in ("/proc/self/comm", "/proc/self/stat"):
                 words = f"{quoted(token.text)}: it looks at how it was started"
                 yield self.flag(Trick.CHECKER_DETECTION, Severity.SEVERE, 0.8, words, line(token.line))
+
+
+def _asked(code: PythonCode, call: ast.Call) -> list[str]:
+    """The settings that a call asks for: one, or each of a tuple that a loop goes over; ``?`` for one made up later."""
+    first = call.args[0] if call.args else None
+    if isinstance(first, ast.Name):
+        loops = [n for n in code.nodes if isinstance(n, ast.comprehension | ast.For)]
+        over = [loop.iter for loop in loops if isinstance(loop.target, ast.Name) and loop.target.id == first.id]
+        around = [each for each in over if abs(getattr(each, "lineno", 0) - call.lineno) <= _NEAR]
+        items = [item for each in around if isinstance(each, ast.Tuple | ast.List) for item in each.elts]
+        names = [constant_text(item) or "?" for item in items]
+        return names or ["?"]
+    return [str(getattr(first, "value", "?"))]

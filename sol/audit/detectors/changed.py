@@ -5,8 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from sol.audit.base import Reading, SourceDetector
+from sol.audit.base import Reading, SourceDetector, line
+from sol.audit.cxx.spans import statements, texts
+from sol.audit.cxx.unit import Unit
 from sol.audit.python.code import FunctionNode, PythonCode, head, place
+from sol.audit.python.walk import walk
 from sol.audit.record import Flag, Severity, quoted
 from sol.audit.tricks import Trick
 
@@ -29,7 +32,7 @@ class Changed(SourceDetector):
             function, original = code.functions.get(name), problem.functions.get(name)
             if function is None or original is None:
                 continue
-            used = {n.id for n in ast.walk(function) if isinstance(n, ast.Name)}
+            used = {n.id for n in walk(function) if isinstance(n, ast.Name)}
             other = [n for n in sorted(used) if n in mine and n in theirs and mine[n][0] != theirs[n][0]]
             if other:
                 words = f"{quoted(other[0])}, which {name} uses, is not the problem's"
@@ -48,12 +51,44 @@ class Changed(SourceDetector):
                 words = f"the call makes inputs of its own by {call.last}"
                 yield self.flag(Trick.CHANGED_PROBLEM, Severity.SUSPECT, 0.6, words, head(call.node))
 
+    def cxx(self, unit: Unit, reading: Reading) -> Iterator[Flag]:
+        """Constants by the problem's own names with other numbers, in what the call reaches."""
+        theirs = _numbers(reading.problem) if reading.problem is not None else {}
+        for name, number, where in _cxx_numbers(unit):
+            plain = name.lower().lstrip("k").replace("_", "")
+            value = theirs.get(plain)
+            if value is not None and value != number:
+                words = f"{quoted(name)} is {number}; the problem's is {value}"
+                yield self.flag(Trick.CHANGED_PROBLEM, Severity.SUSPECT, 0.7, words, line(where))
+
+
+def _numbers(problem: PythonCode) -> dict[str, int]:
+    """Whole numbers that the problem's names of more than two letters stand for, without case and underscores."""
+    found = {}
+    for name, (_, node) in _constants(problem).items():
+        value = node.value if isinstance(node, ast.Assign) else None
+        if isinstance(value, ast.Constant) and type(value.value) is int and len(name) > 2:
+            found[name.lower().replace("_", "")] = value.value
+    return found
+
+
+def _cxx_numbers(unit: Unit) -> Iterator[tuple[str, int, int]]:
+    """``constexpr int kBatch = 64;`` and ``#define BATCH 64``: name, number, line."""
+    for directive in unit.tokens.directives:
+        parts = directive.text.split()
+        if len(parts) == 3 and parts[0] == "#define" and parts[2].isdigit():
+            yield parts[1], int(parts[2]), directive.line
+    for piece in [*unit.outside, *(p for function in unit.functions for p in statements(function.body))]:
+        words = texts(piece)
+        if len(words) > 3 and words[-2] == "=" and words[-1].isdigit() and {"const", "constexpr"} & set(words):
+            yield words[-3], int(words[-1]), piece[0].line
+
 
 def _constants(code: PythonCode) -> dict[str, tuple[str, ast.AST]]:
     """Module-level names that are given a literal."""
     found: dict[str, tuple[str, ast.AST]] = {}
     for node in code.tree.body:
-        if isinstance(node, ast.Assign) and all(isinstance(part, _LITERAL) for part in ast.walk(node.value)):
+        if isinstance(node, ast.Assign) and all(isinstance(part, _LITERAL) for part in walk(node.value)):
             for target in node.targets:
                 names, values = ([target], [node.value])
                 if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 from sol.audit.base import Reading, SourceDetector
 from sol.audit.python.code import FunctionNode, PythonCode, head
-from sol.audit.python.flow import Flow, called, key, root, values_of
+from sol.audit.python.flow import called, flow_of, key, root, values_of
+from sol.audit.python.walk import walk
 from sol.audit.record import Flag, Severity, quoted
 from sol.audit.tricks import Trick
 
@@ -24,9 +25,9 @@ class Counters(SourceDetector):
             if not isinstance(function, FunctionNode):
                 continue
             counts = _counts(function)
-            tests = [n.test for n in ast.walk(function) if isinstance(n, ast.If | ast.IfExp | ast.While)]
-            flow = Flow(function, effects=False)
-            deciding = [test for test in tests if flow.behind(_names(test)) & counts]
+            tests = [n.test for n in walk(function) if isinstance(n, ast.If | ast.IfExp | ast.While)]
+            flow = flow_of(function, effects=False)
+            deciding = [test for test in tests if flow.rests(_names(test), counts)]
             keeps = _keeps(function)
             if deciding and keeps:
                 words = f"after some calls {quoted(sorted(keeps)[0])} is returned, which an earlier call computed"
@@ -41,7 +42,7 @@ class Counters(SourceDetector):
 
     def _pops(self, function: FunctionNode, keeps: set[str]) -> Iterator[Flag]:
         """Answers that are taken from a list, one a call."""
-        for node in ast.walk(function):
+        for node in walk(function):
             taken = (isinstance(node, ast.Call) and called(node) in ("pop", "popleft")) or (
                 isinstance(node, ast.Call) and called(node) == "next"
             )
@@ -54,16 +55,16 @@ class Counters(SourceDetector):
 
 
 def _names(test: ast.expr) -> set[str]:
-    return {name for part in ast.walk(test) if (name := key(part)) is not None}
+    return {name for part in walk(test) if (name := key(part)) is not None}
 
 
 def _counts(function: FunctionNode) -> set[str]:
     """``self.calls += 1``, ``global n; n += 1``, ``CALLS.append(…)``, ``self.n = self.n + 1``, ``CALLS[0] += 1``."""
-    outer = {n for node in ast.walk(function) if isinstance(node, ast.Global | ast.Nonlocal) for n in node.names}
-    local = {n.id for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)} - outer
+    outer = {n for node in walk(function) if isinstance(node, ast.Global | ast.Nonlocal) for n in node.names}
+    local = {n.id for n in walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)} - outer
     local |= {a.arg for a in function.args.args}
     found: set[str] = set()
-    for node in ast.walk(function):
+    for node in walk(function):
         name, value = None, None
         if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Add | ast.Sub):
             name, value = root(node.target), node.value
@@ -83,27 +84,28 @@ def _counts(function: FunctionNode) -> set[str]:
 def _keeps(function: FunctionNode) -> set[str]:
     """What outlives the call, is given a value of the inputs, and is returned."""
     inputs = {a.arg for a in function.args.args} - {"self"}
-    if any(isinstance(n, ast.Call) and called(n) == "replay" for n in ast.walk(function)):
+    if any(isinstance(n, ast.Call) and called(n) == "replay" for n in walk(function)):
         return set()  # a graph's output is written by each replay
-    flow = Flow(function, effects=False)
-    outer = {n for node in ast.walk(function) if isinstance(node, ast.Global | ast.Nonlocal) for n in node.names}
-    returned = {r for value in flow.returns for part in ast.walk(value) if (r := key(part)) is not None}
-    copies = [n for n in ast.walk(function) if isinstance(n, ast.Call) and called(n) == "copy_" and n.args]
+    flow = flow_of(function, effects=False)
+    outer = {n for node in walk(function) if isinstance(node, ast.Global | ast.Nonlocal) for n in node.names}
+    returned = {r for value in flow.returns for part in walk(value) if (r := key(part)) is not None}
+    copies = [n for n in walk(function) if isinstance(n, ast.Call) and called(n) == "copy_" and n.args]
     returned |= {key(copy.args[0]) or "" for copy in copies}
     stays = {name for name in returned if name.startswith("self.") or name in outer}
-    return {n for n in stays if any(flow.of(v) & inputs for v in flow.values.get(n, ()))}
+    return {n for n in stays if any(flow.rests(v, inputs) for v in flow.values.get(n, ()))}
 
 
 def _once(function: FunctionNode, keeps: set[str]) -> ast.If | None:
     """``if self.y is None: self.y = f(x)`` where no input is asked about."""
     inputs = {a.arg for a in function.args.args} - {"self"}
-    flow = Flow(function, effects=False)
-    for node in ast.walk(function):
-        if isinstance(node, ast.If) and not node.orelse and not flow.behind(_names(node.test) - keeps) & inputs:
-            inside = [n for item in node.body for n in ast.walk(item) if isinstance(n, ast.Assign)]
-            stored = {key(target) for assign in inside for target in assign.targets}
-            assigns = [n for n in ast.walk(function) if isinstance(n, ast.Assign)]
-            everywhere = [n for n in assigns if any(key(target) in keeps for target in n.targets)]
-            if stored & keeps and all(n in inside for n in everywhere) and not _names(node.test) & inputs:
+    flow = flow_of(function, effects=False)
+    assigns = [n for n in walk(function) if isinstance(n, ast.Assign)]
+    everywhere = {id(n) for n in assigns if any(key(target) in keeps for target in n.targets)}
+    if not everywhere:
+        return None
+    for node in walk(function):
+        if isinstance(node, ast.If) and not node.orelse and not flow.rests(_names(node.test) - keeps, inputs):
+            inside = {id(n) for item in node.body for n in walk(item)}
+            if everywhere <= inside and not _names(node.test) & inputs:
                 return node
     return None

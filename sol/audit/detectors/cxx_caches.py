@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterator, Sequence
 
 from sol.audit.base import Reading, SourceDetector, line
-from sol.audit.cxx.spans import names, texts
+from sol.audit.cxx.spans import names, texts, until
 from sol.audit.cxx.tokens import Token
 from sol.audit.cxx.unit import Call, Function, Unit, calls_in, conditions_in
 from sol.audit.record import Flag, Severity
@@ -21,7 +21,7 @@ class CxxCaches(SourceDetector):
 
     name = "static-memory"
     tricks = (Trick.CACHE_BY_POINTER, Trick.CACHE_BY_FINGERPRINT, Trick.CACHE_BY_OBJECT, Trick.WARM_UP_COPY,
-              Trick.WARM_UP_DETECTION)  # fmt: skip
+              Trick.WARM_UP_DETECTION, Trick.BATCHED_CALLS)  # fmt: skip
 
     def cxx(self, unit: Unit, reading: Reading) -> Iterator[Flag]:
         """In functions that run on the host."""
@@ -67,7 +67,7 @@ def _returns_kept(function: Function, kept: set[str], finds: Sequence[Call]) -> 
     words = texts(function.body)
     for index, word in enumerate(words):
         if word == "return":
-            end = words.index(";", index) if ";" in words[index:] else len(words)
+            end = until(words, ";", index)
             part = words[index + 1 : end]
             if (
                 set(part) & kept
@@ -110,12 +110,35 @@ def _by_what(
             Trick.CACHE_BY_FINGERPRINT,
             "a comparison of the input's values decides whether a kept answer is copied",
         )
+    if followed & _OBJECTS or _whole_array(tests, looked):
+        return Trick.CACHE_BY_OBJECT, "the identity of an argument decides whether a kept answer is copied"
     if "data_ptr" in followed or (pointers and not _elements(body, looked - kept, inputs)):
         return Trick.CACHE_BY_POINTER, "an address decides whether a kept answer is copied"
+    if _by_turns(body, counted):
+        return Trick.BATCHED_CALLS, "answers are made several at a time and given out by the number of a call"
     asks_nothing = not looked - counted - kept
     if asks_nothing and not _assigned_from_inputs(body, looked & kept, inputs):
         return Trick.WARM_UP_COPY, "an answer of an early call is kept and copied in later ones"
     return Trick.CACHE_BY_FINGERPRINT, "values or sizes of the input decide whether a kept answer is copied"
+
+
+_OBJECTS = frozenset({"unsafeGetTensorImpl", "getIntrusivePtr", "is_same", "TensorImpl"})
+
+
+def _whole_array(tests: Sequence[Sequence[Token]], looked: set[str]) -> bool:
+    """Whether a condition compares the array of inputs itself, not what stands in it."""
+    return "inputs" in looked and any(
+        token.text == "inputs" and [t.text for t in test[at + 1 : at + 2]] != ["["]
+        for test in tests
+        for at, token in enumerate(test)
+    )
+
+
+def _by_turns(body: Sequence[Token], counted: set[str]) -> bool:
+    """``calls % 8``, ``calls & 7``: a count that begins anew."""
+    words = texts(body)
+    near = [i for i, word in enumerate(words[:-1]) if word == "%" or (word == "&" and words[i + 1].isdigit())]
+    return any(counted & set(words[max(0, i - 3) : i]) for i in near)
 
 
 def _inputs(function: Function) -> set[str]:
@@ -134,7 +157,7 @@ def _sources(body: Sequence[Token], wanted: set[str]) -> set[str]:
     words = texts(body)
     for index, word in enumerate(words):
         if word in ("=", "+=", "^=") and index and words[index - 1] in wanted:
-            end = words.index(";", index) if ";" in words[index:] else len(words)
+            end = until(words, ";", index)
             found |= set(words[index + 1 : end])
     return found
 
@@ -144,7 +167,7 @@ def _elements(body: Sequence[Token], wanted: set[str], inputs: set[str]) -> bool
     words = texts(body)
     for index, word in enumerate(words):
         if word in ("=", "+=", "^=") and index and words[index - 1] in wanted:
-            end = words.index(";", index) if ";" in words[index:] else len(words)
+            end = until(words, ";", index)
             part = words[index + 1 : end]
             if any(a in inputs and b == "[" for a, b in itertools.pairwise(part)):
                 return True
@@ -155,7 +178,7 @@ def _assigned_from_inputs(body: Sequence[Token], kept: set[str], inputs: set[str
     words = texts(body)
     for index, word in enumerate(words):
         if word == "=" and index and words[index - 1] in kept:
-            end = words.index(";", index) if ";" in words[index:] else len(words)
+            end = until(words, ";", index)
             if set(words[index + 1 : end]) & inputs:
                 return True
     return False

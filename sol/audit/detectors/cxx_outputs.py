@@ -17,7 +17,7 @@ _FILLS = frozenset({"memset", "cudaMemsetAsync", "cudaMemset", "fill", "fill_n",
 _PLAIN = frozenset(
     {"of", "cudaGetLastError", "cudaStream_t", "sizeof", "static_cast", "reinterpret_cast", "const_cast"}
 )
-_LIBRARIES = ("cublas", "cudnn", "cusparse", "cufft", "at::", "torch::")
+_LIBRARIES = ("cublas", "cudnn", "cusparse", "cufft", "at::", "torch::", "cblas_", "dnnl", "mkl_")
 
 
 class CxxOutputs(SourceDetector):

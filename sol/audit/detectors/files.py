@@ -10,7 +10,9 @@ from sol.audit.base import Reading, SourceDetector, line
 from sol.audit.cxx.spans import texts
 from sol.audit.cxx.unit import Unit
 from sol.audit.python.code import PyCall, PythonCode, head
+from sol.audit.python.constants import Constants
 from sol.audit.python.names import constant_text
+from sol.audit.python.walk import walk
 from sol.audit.record import Flag, Severity, quoted
 from sol.audit.tricks import Trick
 
@@ -35,6 +37,7 @@ class Files(SourceDetector):
 
     def python(self, code: PythonCode, reading: Reading) -> Iterator[Flag]:
         """open, pathlib, pickles, arrays and shared memory."""
+        constants = Constants(code)
         for call in code.calls:
             opens = call.name in ("open", "io.open", "os.open", "builtins.open") or call.last in _METHODS
             if not opens and call.name not in _STORES:
@@ -44,6 +47,9 @@ class Files(SourceDetector):
             if writes and _CHECKER.search(path) and not path.endswith(_OWN_CODE):
                 words = f"a file that could be the checker's is written: {quoted(path)}"
                 yield self.flag(Trick.EDITED_TOLERANCE, Severity.SEVERE, 0.85, words, place)
+            elif call.last in ("write_text", "write_bytes") and _is_own_text(constants, call):
+                words = f"{quoted(call.name)}: a text that stands in the file is written, as for a compiler"
+                yield self.flag(Trick.KEPT_STATE, Severity.INFO, 0.3, words, place)
             elif code.runs_in_call(call.node):
                 words = f"{quoted(call.name)}: the call reads or writes a file {quoted(path)}".rstrip()
                 yield self.flag(Trick.KEPT_STATE, Severity.SEVERE, 0.8, words, place)
@@ -72,6 +78,12 @@ class Files(SourceDetector):
             yield self.flag(Trick.KEPT_STATE, Severity.SEVERE, 0.8, words, line(number))
 
 
+def _is_own_text(constants: Constants, call: PyCall) -> bool:
+    """Whether what is written stands in the candidate's own text: no value of an input is in it."""
+    function = constants.around(call.node)
+    return function is not None and bool(call.node.args) and constants.alone(call.node.args[0], function)
+
+
 def _path(code: PythonCode, call: PyCall) -> str:
     """All constant text among the arguments, or in what a method is called on."""
     nodes: list[ast.AST] = [*call.node.args, *(k.value for k in call.node.keywords)]
@@ -79,15 +91,13 @@ def _path(code: PythonCode, call: PyCall) -> str:
         nodes.append(call.node.func.value)
     found = []
     for node in nodes:
-        for part in ast.walk(node):
+        for part in walk(node):
             text = constant_text(part)
             if text is not None:
                 found.append(text)
             elif isinstance(part, ast.Name):
                 values = code.bound.get(part.id, [])[:20]
-                found += [
-                    text for value in values for c in ast.walk(value) if (text := constant_text(c)) is not None
-                ]
+                found += [text for value in values for c in walk(value) if (text := constant_text(c)) is not None]
     return " ".join(dict.fromkeys(found))[:400]
 
 

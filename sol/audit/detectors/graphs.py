@@ -9,7 +9,8 @@ from sol.audit.base import Reading, SourceDetector, line
 from sol.audit.cxx.spans import names
 from sol.audit.cxx.unit import Unit
 from sol.audit.python.code import FunctionNode, PythonCode, head
-from sol.audit.python.flow import Flow, called
+from sol.audit.python.flow import called, flow_of
+from sol.audit.python.walk import walk
 from sol.audit.record import Flag, Severity
 from sol.audit.tricks import Trick
 
@@ -24,7 +25,7 @@ class Graphs(SourceDetector):
 
     def python(self, code: PythonCode, reading: Reading) -> Iterator[Flag]:
         """``replay`` of torch's graphs."""
-        replays = [c for c in code.calls_in(code.called) if c.last == "replay"]
+        replays = [c for c in code.called_calls if c.last == "replay"]
         if not replays or not any(c.last in ("CUDAGraph", "graph") for c in code.calls):
             return
         if any(_refreshes(code, tree, replays[0].node) for tree in code.called if isinstance(tree, FunctionNode)):
@@ -53,17 +54,16 @@ class Graphs(SourceDetector):
 def _refreshes(code: PythonCode, function: FunctionNode, replay: ast.AST) -> bool:
     """Whether an input is copied before the replay, on the way to it and not in the branch that captures alone."""
     inputs = {a.arg for a in function.args.args} - {"self"}
-    flow = Flow(function, effects=False)
-    captures = [n for n in ast.walk(function) if isinstance(n, ast.If) and _captures(n)]
-    for node in ast.walk(function):
-        if isinstance(node, ast.Call) and called(node) in ("copy_", "_foreach_copy_"):
-            only_once = any(node in list(ast.walk(item)) for branch in captures for item in branch.body)
-            given = set().union(*(flow.of(a) for a in node.args)) if node.args else set()
-            if given & inputs and not only_once:
-                return True
+    flow = flow_of(function, effects=False)
+    captures = [n for n in walk(function) if isinstance(n, ast.If) and _captures(n)]
+    once = {id(part) for branch in captures for item in branch.body for part in walk(item)}
+    for node in walk(function):
+        copies = isinstance(node, ast.Call) and called(node) in ("copy_", "_foreach_copy_") and id(node) not in once
+        if copies and isinstance(node, ast.Call) and any(flow.rests(argument, inputs) for argument in node.args):
+            return True
     return False
 
 
 def _captures(node: ast.If) -> bool:
-    words = {getattr(part, "attr", "") for item in node.body for part in ast.walk(item)}
+    words = {getattr(part, "attr", "") for item in node.body for part in walk(item)}
     return bool(words & {"CUDAGraph", "graph", "capture_begin"})

@@ -9,7 +9,7 @@ from sol.audit.base import Reading, SourceDetector, line
 from sol.audit.cxx.unit import Unit
 from sol.audit.mu import Uses, stages
 from sol.audit.python.code import PythonCode, head
-from sol.audit.python.own import Own
+from sol.audit.python.own import own_of
 from sol.audit.record import Flag, Severity, quoted
 from sol.audit.tricks import Trick
 
@@ -22,7 +22,7 @@ class Launches(SourceDetector):
 
     def python(self, code: PythonCode, reading: Reading) -> Iterator[Flag]:
         """Kernels in Python and in its strings."""
-        own = Own(code)
+        own = own_of(code)
         if code.forward is None or not own.defined or own.calls:
             return
         nodes = [*code.jitted.values(), *(call.node for call in code.own_makers)]

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from sol.audit.base import Reading, SourceDetector
 from sol.audit.python.code import FunctionNode, PythonCode, head
+from sol.audit.python.walk import walk
 from sol.audit.record import Flag, Severity, quoted
 from sol.audit.tricks import Trick
 
@@ -42,6 +43,6 @@ class Lazy(SourceDetector):
 
 
 def _lambdas(code: PythonCode) -> Iterator[ast.AST]:
-    for node in ast.walk(code.forward) if code.forward is not None else ():
+    for node in walk(code.forward) if code.forward is not None else ():
         if isinstance(node, ast.Return) and isinstance(node.value, ast.Lambda):
             yield node.value

@@ -11,12 +11,13 @@ from collections.abc import Iterator
 
 from kernels.dsl import Program
 from sol.audit.base import Reading, SourceDetector, line
-from sol.audit.cxx.spans import texts
-from sol.audit.cxx.unit import Function, Unit, calls_in
+from sol.audit.cxx.spans import texts, until
+from sol.audit.cxx.unit import LAUNCH, WORKSPACE, Function, Unit, calls_in
 from sol.audit.mu import is_copy, is_torch, last, stages
 from sol.audit.python.code import FunctionNode, PythonCode, head
 from sol.audit.python.flow import Flow, root, values_of
-from sol.audit.python.own import HEAVY, Own, library_calls, matrix_products
+from sol.audit.python.own import HEAVY, Own, library_calls, matrix_products, own_of
+from sol.audit.python.walk import walk
 from sol.audit.record import Flag, Severity
 from sol.audit.tricks import Trick
 
@@ -34,7 +35,7 @@ class Library(SourceDetector):
         """Python with kernels of its own, or without."""
         if code.forward is None:
             return
-        own = Own(code)
+        own = own_of(code)
         heavy, light = library_calls(code)
         work = [*heavy, *matrix_products(code)]
         places = tuple(head(node) for node in sorted(work or light, key=lambda n: n.lineno)[:5])
@@ -58,7 +59,7 @@ class Library(SourceDetector):
 
     def cxx(self, unit: Unit, reading: Reading) -> Iterator[Flag]:
         """C++ that calls libraries."""
-        called = [c for f in unit.reachable for c in calls_in(f.body)]
+        called = unit.reached_calls
         library = [c for c in called if c.name.startswith(_CXX_LIBRARY) and c.name not in _SET_UP]
         torch = [c for c in called if c.name.startswith(_CXX_TORCH) and c.last in HEAVY]
         found = [*library, *torch]
@@ -66,7 +67,11 @@ class Library(SourceDetector):
         if not found:
             return
         places = tuple(line(call.line) for call in found[:5])
-        if not unit.launched and not loops:
+        helpers = [f for f in unit.reachable if f.name not in (LAUNCH, WORKSPACE) and not calls_in_library(f)]
+        if unit.raw and helpers and not loops and not unit.kernels and all(trivial(unit, f) for f in helpers):
+            words = f"{found[0].name} does the work, and its own functions compute nothing"
+            yield self.flag(Trick.FIG_LEAF, Severity.SUSPECT, 0.75, words, *places)
+        elif not unit.launched and not loops:
             words = f"{found[0].name} does the work; no kernel of its own is launched"
             yield self.flag(Trick.LIBRARY_ONLY, Severity.SUSPECT, 0.7, words, *places)
         elif all(trivial(unit, k) for k in unit.kernels if k.name in unit.launched) and unit.launched:
@@ -103,6 +108,11 @@ _PRODUCTS = frozenset({"gemm", "bmm", "grouped_gemm", "conv1d", "conv2d", "conv3
                        "conv_transpose2d", "conv_transpose3d"})  # fmt: skip
 
 
+def calls_in_library(function: Function) -> bool:
+    """Whether a function hands work to a library."""
+    return any(call.name.startswith(_CXX_LIBRARY) for call in calls_in(function.body))
+
+
 def trivial(unit: Unit, kernel: Function) -> bool:
     """Whether a kernel writes elements as it finds them, times 1 or plus 0 at most, or writes nothing."""
     if unit.mentioned(kernel) & {"asm", "wmma", "mma_sync", "atomicAdd", "__shared__"}:
@@ -112,7 +122,7 @@ def trivial(unit: Unit, kernel: Function) -> bool:
         return False
     for index, word in enumerate(words):
         if word == "=" and index and words[index - 1] == "]":
-            end = words.index(";", index) if ";" in words[index:] else len(words)
+            end = until(words, ";", index)
             right = words[index + 1 : end]
             if right[-2:] in (["*", "1.0f"], ["+", "0.0f"], ["*", "1"], ["+", "0"], ["*", "1.f"]):
                 right = right[:-2]
@@ -140,7 +150,7 @@ def _trivial_kernels(code: PythonCode) -> bool:
 
 
 def _trivial_jit(function: FunctionNode) -> bool:
-    stores = [n for n in ast.walk(function) if isinstance(n, ast.Call) and getattr(n.func, "attr", "") == "store"]
+    stores = [n for n in walk(function) if isinstance(n, ast.Call) and getattr(n.func, "attr", "") == "store"]
     flow = Flow(function)
     for store in stores:
         value = store.args[1] if len(store.args) > 1 else None
@@ -159,12 +169,13 @@ def _thrown_away(code: PythonCode, own: Own) -> bool:
     if forward is None:
         return False
     nodes = {id(call.node) for call in own.calls}
-    inside = [n for n in ast.walk(forward) if id(n) in nodes]
+    inside = [n for n in walk(forward) if id(n) in nodes]
+    given = {id(n.value): n for n in walk(forward) if isinstance(n, ast.Assign)}
     if not inside or len(inside) < len(nodes):
         return False
-    bare = {id(n.value) for n in ast.walk(forward) if isinstance(n, ast.Expr)}
+    bare = {id(n.value) for n in walk(forward) if isinstance(n, ast.Expr)}
     flow = Flow(forward, frozenset(nodes))
-    reaching = set().union(*(flow.of(value) for value in flow.returns)) if flow.returns else set()
+    reaching = flow.behind({name for value in flow.returns for name in values_of(value)})
     roots = {root(value) for value in flow.returns}
     inputs = set(code.inputs)
     for call in inside:
@@ -174,13 +185,10 @@ def _thrown_away(code: PythonCode, own: Own) -> bool:
             places = {a for a in arguments - inputs if not a.endswith(("weight", "bias"))}
             if places & reaching or places & roots:
                 return False
-        elif not _unused_name(forward, call, reaching):
+        elif not _unused_name(given.get(id(call)), reaching):
             return False
     return True
 
 
-def _unused_name(forward: FunctionNode, call: ast.AST, reaching: set[str]) -> bool:
-    for node in ast.walk(forward):
-        if isinstance(node, ast.Assign) and node.value is call:
-            return all(isinstance(t, ast.Name) and t.id not in reaching for t in node.targets)
-    return False
+def _unused_name(given: ast.Assign | None, reaching: set[str]) -> bool:
+    return given is not None and all(isinstance(t, ast.Name) and t.id not in reaching for t in given.targets)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from sol.audit.base import Reading, SourceDetector, line
@@ -32,12 +33,14 @@ class Memory(SourceDetector):
             elif call.last == "from_address":
                 words = "memory is read by its address"
                 yield self.flag(Trick.MEMORY_SEARCH, Severity.SEVERE, 0.8, words, head(call.node))
+        # What is entered there is the detector's of patches.
+        entered = {id(n.value) for n in code.nodes if isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Store)}
         for node in code.nodes:
             attribute = getattr(node, "attr", "")
             if attribute in _FRAMES:
                 words = f"{attribute}: variables of other functions are read"
                 yield self.flag(Trick.MEMORY_SEARCH, Severity.SEVERE, 0.9, words, head(node))
-            elif attribute == "modules" and code.names.of(node) == "sys.modules":
+            elif attribute == "modules" and id(node) not in entered and code.names.of(node) == "sys.modules":
                 words = "sys.modules: other modules are looked through"
                 yield self.flag(Trick.MEMORY_SEARCH, Severity.SUSPECT, 0.6, words, head(node))
             elif getattr(node, "id", "") == "__main__":

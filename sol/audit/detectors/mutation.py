@@ -10,6 +10,7 @@ from sol.audit.cxx.spans import statements, texts
 from sol.audit.cxx.unit import Unit
 from sol.audit.python.code import FunctionNode, PythonCode, head
 from sol.audit.python.flow import called
+from sol.audit.python.walk import walk
 from sol.audit.record import Flag, Severity, quoted
 from sol.audit.tricks import Trick
 
@@ -128,12 +129,14 @@ def _rebind(statement: ast.stmt, live: set[str]) -> None:
 
 
 def _in_order(block: list[ast.stmt]) -> Iterator[ast.stmt]:
-    for statement in block:
+    waiting = list(reversed(block))
+    while waiting:
+        statement = waiting.pop()
         yield statement
-        for name in ("body", "orelse", "finalbody"):
+        for name in ("finalbody", "orelse", "body"):
             inner = getattr(statement, name, None)
             if isinstance(inner, list) and not isinstance(statement, FunctionNode | ast.ClassDef):
-                yield from _in_order([item for item in inner if isinstance(item, ast.stmt)])
+                waiting += reversed([item for item in inner if isinstance(item, ast.stmt)])
 
 
 def _parts(statement: ast.stmt) -> Iterator[ast.AST]:
@@ -141,4 +144,4 @@ def _parts(statement: ast.stmt) -> Iterator[ast.AST]:
     yield statement
     for child in ast.iter_child_nodes(statement):
         if not isinstance(child, ast.stmt | ast.excepthandler):
-            yield from ast.walk(child)
+            yield from walk(child)

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 from sol.audit.base import Reading, SourceDetector
 from sol.audit.python.code import FunctionNode, PythonCode, head
-from sol.audit.python.flow import Flow, called, key, values_of
+from sol.audit.python.flow import Flow, called, flow_of, key, values_of
+from sol.audit.python.walk import walk
 from sol.audit.record import Flag, Place, Severity
 from sol.audit.tricks import Trick
 
@@ -29,13 +30,13 @@ class Outputs(SourceDetector):
         forward, inputs = code.forward, set(code.inputs)
         if forward is None:
             return
-        flow = Flow(forward)
+        flow = flow_of(forward)
         for returned in _returns(forward):
             place = head(returned)
             if _is_nothing(returned):
                 words = "forward returns no tensor"
                 yield self.flag(Trick.SHORT_OUTPUT, Severity.SUSPECT, 0.7, words, place)
-            elif inputs and not flow.of(returned) & inputs:
+            elif inputs and not flow.rests(returned, inputs):
                 yield self._without_input(code, returned, flow, place)
             elif _is_input(returned, flow, inputs, 0):
                 words = "forward returns its input as it is"
@@ -80,7 +81,7 @@ def _makers(code: PythonCode, node: ast.expr, flow: Flow) -> set[str]:
     seen: set[str] = set()
     waiting: list[ast.AST] = [node]
     while waiting:
-        for inner in ast.walk(waiting.pop()):
+        for inner in walk(waiting.pop()):
             if isinstance(inner, ast.Call):
                 found.add((code.names.of(inner.func) or called(inner)).rsplit(".", 1)[-1])
             name = key(inner)

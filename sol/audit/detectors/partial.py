@@ -10,7 +10,8 @@ from sol.audit.cxx.spans import closing, split, texts
 from sol.audit.cxx.tokens import Token
 from sol.audit.cxx.unit import Unit
 from sol.audit.python.code import PythonCode, head
-from sol.audit.python.flow import Flow, called, values_of
+from sol.audit.python.flow import Flow, called, flow_of, values_of
+from sol.audit.python.walk import walk
 from sol.audit.record import Flag, Severity
 from sol.audit.tricks import Trick
 
@@ -31,13 +32,14 @@ class Partial(SourceDetector):
         forward = code.forward
         if forward is None:
             return
-        flow = Flow(forward)
+        flow = flow_of(forward)
         calls = {name: [v for v in values if isinstance(v, ast.Call)] for name, values in flow.values.items()}
         made = {name for name, found in calls.items() if any(called(call) in _MAKERS for call in found)}
         returned = {n for value in flow.returns for n in values_of(value)}
+        every, loops = _stores(forward), _loops(forward)
         for name in sorted((made & returned) - set(flow.written)):
-            stores = _stores(forward, name)
-            if len(stores) == 1 and _cut(stores[0][1].slice, flow) and not _in_loop(forward, stores[0][0]):
+            stores = every.get(name, [])
+            if len(stores) == 1 and _cut(stores[0][1].slice, flow) and stores[0][0].lineno not in loops:
                 words = "one slice of the output is written, and the rest is what it was made of"
                 yield self.flag(Trick.PARTIAL_OUTPUT, Severity.SEVERE, 0.8, words, head(stores[0][0]))
         yield from self._skipped(code, flow)
@@ -46,12 +48,12 @@ class Partial(SourceDetector):
         """The rest is filled with what was computed for a part: ``cat([y, y])``, ``repeat``, ``expand``."""
         assert code.forward is not None
         inputs = set(code.inputs)
-        cuts = [n for n in ast.walk(code.forward) if isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Load)
+        cuts = [n for n in walk(code.forward) if isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Load)
                 and isinstance(n.value, ast.Name) and n.value.id in inputs and _cut(n.slice, flow)]  # fmt: skip
         starts = {ast.dump(n.slice) for n in cuts}
         if len(starts) != 1:
             return
-        fills = [n for n in ast.walk(code.forward) if isinstance(n, ast.Call)
+        fills = [n for n in walk(code.forward) if isinstance(n, ast.Call)
                  and (called(n) in ("repeat", "expand", "repeat_interleave", "tile", "pad")
                       or (called(n) in ("cat", "concat", "stack") and _repeats(n)))]  # fmt: skip
         if fills:
@@ -71,15 +73,15 @@ class Partial(SourceDetector):
                     return
 
 
-def _stores(function: ast.AST, name: str) -> list[tuple[ast.Assign, ast.Subscript]]:
-    """``name[…] = …``, each with its target."""
-    assigns = [node for node in ast.walk(function) if isinstance(node, ast.Assign)]
-    return [
-        (assign, target)
-        for assign in assigns
-        for target in assign.targets
-        if isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name) and target.value.id == name
-    ]
+def _stores(function: ast.AST) -> dict[str, list[tuple[ast.Assign, ast.Subscript]]]:
+    """``name[…] = …`` by name, each with its target."""
+    found: dict[str, list[tuple[ast.Assign, ast.Subscript]]] = {}
+    assigns = [node for node in walk(function) if isinstance(node, ast.Assign)]
+    for assign in assigns:
+        for target in assign.targets:
+            if isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name):
+                found.setdefault(target.value.id, []).append((assign, target))
+    return found
 
 
 def _cut(index: ast.expr, flow: Flow) -> bool:
@@ -108,9 +110,10 @@ def _fraction(end: ast.expr, flow: Flow, depth: int = 0) -> bool:
     return isinstance(end, ast.BinOp) and isinstance(end.op, ast.FloorDiv | ast.Div | ast.RShift | ast.Mult)
 
 
-def _in_loop(forward: ast.AST, node: ast.AST) -> bool:
-    loops = [n for n in ast.walk(forward) if isinstance(n, ast.For | ast.While)]
-    return any(node in list(ast.walk(loop)) for loop in loops)
+def _loops(forward: ast.AST) -> frozenset[int]:
+    """Lines within loops."""
+    loops = [n for n in walk(forward) if isinstance(n, ast.For | ast.While)]
+    return frozenset(line for loop in loops for line in range(loop.lineno, (loop.end_lineno or 0) + 1))
 
 
 def _repeats(node: ast.Call) -> bool:

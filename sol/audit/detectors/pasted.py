@@ -23,6 +23,8 @@ _LICENCE = re.compile(
     r"permission is hereby granted, free of charge",
     re.IGNORECASE,
 )
+_WORTH = re.compile("copyright|redistribution|licensed|permission", re.IGNORECASE)
+"""Without one of these there is no notice to be found."""
 _SPACES = frozenset({"cutlass", "cute", "at", "c10", "cub", "thrust", "flash", "faiss", "ck", "cuda"})
 
 
@@ -35,6 +37,8 @@ class Pasted(SourceDetector):
     def python(self, code: PythonCode, reading: Reading) -> Iterator[Flag]:
         """Comments of Python, by its own tokenizer."""
         comments: list[tuple[str, int]] = []
+        if not _WORTH.search("\n".join(code.lines)):
+            return
         try:
             for token in tokenize.generate_tokens(io.StringIO("\n".join(code.lines)).readline):
                 if token.type == tokenize.COMMENT:

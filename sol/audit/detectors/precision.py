@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Iterator
 
 from kernels.dsl import Program
@@ -10,10 +11,12 @@ from kernels.dsl.syntax import Name
 from kernels.dtypes import DType
 from kernels.targets import Policy
 from sol.audit.base import Reading, SourceDetector, line
+from sol.audit.cxx.tokens import Kind
 from sol.audit.cxx.unit import Unit
 from sol.audit.mu import arguments, is_torch, names_in
 from sol.audit.python.code import PythonCode, head
 from sol.audit.python.names import constant_text
+from sol.audit.python.walk import walk
 from sol.audit.record import Flag, Severity
 from sol.audit.tricks import Trick
 
@@ -24,7 +27,7 @@ _CXX_HALVES = ("__half", "half", "__half2", "half2", "__nv_bfloat16", "__nv_bflo
                "__float2bfloat16", "__float22half2_rn", "_Float16", "__float2half_rn", "half_t", "bfloat16_t", "kHalf",
                "kBFloat16", "_mm512_cvtneps_pbh", "_mm512_dpbf16_ps", "_mm256_cvtps_ph")  # fmt: skip
 _CXX_EIGHT = ("__nv_fp8_e4m3", "__nv_fp8_e5m2", "float_e4m3_t", "float_e5m2_t", "__dp4a", "kFloat8_e4m3fn",
-              "__nv_fp8x4_e4m3", "kInt8")  # fmt: skip
+              "__nv_fp8x4_e4m3", "kInt8", "int8_t", "_mm512_dpbusd_epi32", "_mm256_maddubs_epi16")  # fmt: skip
 _CXX_TF32 = ("tf32", "precision::tf32", "tfloat32_t", "__float_to_tf32")
 _MU_HALVES, _MU_EIGHT = {"f16", "bf16"}, {"f8e4m3", "f8e5m2", "i8", "u8"}
 _RANK = {Policy.STRICT: 0, Policy.TF32: 1, Policy.HALF: 2}
@@ -41,8 +44,13 @@ class Precision(SourceDetector):
         allowed = _allowed(reading)
         if allowed is None:
             return
+        # Scratch memory is asked for by the byte.
+        bytes_ = {id(v) for c in code.calls if c.name == "torch.empty" and (v := c.keyword("dtype")) is not None
+                  and code.names.of(v) == "torch.uint8"}  # fmt: skip
         for tree in code.reachable:
-            for node in ast.walk(tree):
+            for node in walk(tree):
+                if id(node) in bytes_:
+                    continue
                 kind = _kind(code, node)
                 if kind is not None:
                     yield from self._one(kind, allowed, head(node).first)
@@ -64,9 +72,13 @@ class Precision(SourceDetector):
             return
         used = unit.words
         for kind, words in (("half", _CXX_HALVES), ("eight", _CXX_EIGHT), ("tf32", _CXX_TF32)):
-            found = [used[word] for word in words if word in used]
+            found = [used[word] for word in words if word in used and not _is_variable(unit, word)]
             found += [t.line for t in unit.strings if kind == "tf32" and ".tf32" in t.text]
             found += [t.line for t in unit.strings if kind == "half" and (".f16" in t.text or ".bf16" in t.text)]
+            if kind == "eight":
+                found += [
+                    b.line for a, b in itertools.pairwise(unit.code) if (a.text, b.text) == ("signed", "char")
+                ]
             if found:
                 yield from self._one(kind, allowed, min(found))
 
@@ -96,6 +108,16 @@ class Precision(SourceDetector):
         words = f"{'TF32' if kind == 'tf32' else 'halves'}, where the policy allows no such precision"
         confidence = 0.7 if kind == "half" else 0.5
         yield self.flag(Trick.LOWER_PRECISION, Severity.SUSPECT, confidence, words, line(number))
+
+
+def _is_variable(unit: Unit, word: str) -> bool:
+    """Whether a word that is a type elsewhere names a variable here: ``int half = n / 2``."""
+    code = unit.code
+    return word == "half" and any(
+        token.text == word and code[at - 1].kind is Kind.NAME and code[at + 1].text in ("=", ";", ",")
+        for at, token in enumerate(code[:-1])
+        if at
+    )
 
 
 def _allowed(reading: Reading) -> int | None:

@@ -11,6 +11,7 @@ from sol.audit.cxx.tokens import Kind
 from sol.audit.cxx.unit import Unit
 from sol.audit.python.code import PythonCode, head
 from sol.audit.python.names import constant_text
+from sol.audit.python.walk import walk
 from sol.audit.record import Flag, Severity, quoted
 from sol.audit.tricks import Trick
 
@@ -52,7 +53,7 @@ class Prints(SourceDetector):
 
 
 def _texts(call: ast.Call) -> Iterator[str]:
-    for part in ast.walk(call):
+    for part in walk(call):
         text = constant_text(part) if isinstance(part, ast.Constant | ast.JoinedStr) else None
         if text is not None:
             yield text

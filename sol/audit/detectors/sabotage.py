@@ -9,6 +9,7 @@ from sol.audit.base import Reading, SourceDetector, line
 from sol.audit.cxx.unit import Unit
 from sol.audit.python.code import PythonCode, head
 from sol.audit.python.names import constant_text
+from sol.audit.python.walk import walk
 from sol.audit.record import Flag, Severity
 from sol.audit.tricks import Trick
 
@@ -47,7 +48,14 @@ class Sabotage(SourceDetector):
             if call.name in _ENDS:
                 yield self.flag(Trick.SABOTAGE, Severity.SEVERE, 0.8, f"{call.name}: a process is ended", place)
             elif call.name in _SHELLS:
-                yield self._shell(call.name, _words(call.node), place.first)
+                if _runs_compiler(code, call.node):
+                    words = f"{call.name}: a command is run that is found as a compiler is"
+                    yield self.flag(Trick.SABOTAGE, Severity.SUSPECT, 0.4, words, place)
+                else:
+                    yield self._shell(call.name, _words(call.node), place.first)
+            elif call.name in _HIDES and _is_problem(code, call.node, reading):
+                words = f"{call.name}: the problem's own text is run, for its parameters"
+                yield self.flag(Trick.SABOTAGE, Severity.INFO, 0.2, words, place)
             elif call.name in _HIDES:
                 decoded = bool(_called_in(code, call.node) & _DECODERS)
                 what = constant_text(call.node.args[0]) if call.node.args else None
@@ -79,9 +87,53 @@ class Sabotage(SourceDetector):
         return self.flag(Trick.SABOTAGE, Severity.SEVERE, 0.9 if installs else 0.75, words, line(number))
 
 
+def _is_problem(code: PythonCode, node: ast.Call, reading: Reading) -> bool:
+    """Whether what is run is the problem's text to the letter, by itself or compiled first."""
+    first = node.args[0] if node.args else None
+    if isinstance(first, ast.Call) and code.names.of(first.func) == "compile" and first.args:
+        first = first.args[0]
+    values = code.bound.get(first.id, []) if isinstance(first, ast.Name) else []
+    said = constant_text(values[0]) if len(values) == 1 else None
+    problem = reading.subject.problem_text
+    return said is not None and problem is not None and said.strip() == problem.strip()
+
+
+def _runs_compiler(code: PythonCode, node: ast.Call) -> bool:
+    """Whether the first word of a command is what ``shutil.which`` found, for a compiler's name in the file."""
+    command: ast.AST | None = node.args[0] if node.args else None
+    for _ in range(4):
+        given = code.bound.get(command.id, []) if isinstance(command, ast.Name) else []
+        command = given[0] if len(given) == 1 else command
+    first = command.elts[0] if isinstance(command, ast.List) and command.elts else None
+    if not isinstance(first, ast.Name):
+        return False
+    makers = [
+        value for assign in code.nodes if isinstance(assign, ast.Assign) for value in _given(assign, first.id)
+    ]
+    finders = [code.functions.get(maker.func.id) for maker in makers if isinstance(maker, ast.Call)
+               and isinstance(maker.func, ast.Name)]  # fmt: skip
+    inside = [part for finder in [*finders, *makers] if finder is not None for part in walk(finder)]
+    found = any(isinstance(part, ast.Call) and code.names.of(part.func) == "shutil.which" for part in inside)
+    names = {part.id for part in inside if isinstance(part, ast.Name)}
+    said = {constant_text(value) for name in names for value in code.bound.get(name, [])}
+    said |= {constant_text(part) for part in inside if isinstance(part, ast.Constant)}
+    return found and len(makers) == 1 and any(text in _TOOLS for text in said if text is not None)
+
+
+def _given(assign: ast.Assign, name: str) -> list[ast.expr]:
+    """What an assignment gives a name, in a tuple too."""
+    found = []
+    for target in assign.targets:
+        pairs = [(target, assign.value)]
+        if isinstance(target, ast.Tuple) and isinstance(assign.value, ast.Tuple):
+            pairs = list(zip(target.elts, assign.value.elts, strict=False))
+        found += [value for item, value in pairs if isinstance(item, ast.Name) and item.id == name]
+    return found
+
+
 def _words(node: ast.Call) -> str:
     """The constant words of a command."""
-    found = [text for part in ast.walk(node) if isinstance(part, ast.Constant) and (text := constant_text(part))]
+    found = [text for part in walk(node) if isinstance(part, ast.Constant) and (text := constant_text(part))]
     return " ".join(found)
 
 
@@ -91,7 +143,7 @@ def _called_in(code: PythonCode, node: ast.Call) -> set[str]:
     seen: set[str] = set()
     waiting: list[ast.AST] = list(node.args)
     while waiting:
-        for inner in ast.walk(waiting.pop()):
+        for inner in walk(waiting.pop()):
             if isinstance(inner, ast.Call):
                 found.add((code.names.of(inner.func) or "?").rsplit(".", 1)[-1])
             elif isinstance(inner, ast.Name) and inner.id not in seen:

@@ -46,8 +46,9 @@ class Streams(SourceDetector):
             yield self._stream(joined, made[0].last, *(line(call.line) for call in made))
         elif "cudaStreamPerThread" in unit.words:
             yield self._stream(joined, "cudaStreamPerThread", line(unit.words["cudaStreamPerThread"]))
-        for call in unit.called("async"):
-            waited = {"get", "wait"} & {other.last for other in unit.calls}
+        started = unit.called("async")
+        waited = started and unit.called("get", "wait")
+        for call in started:
             if call.name.endswith("std::async") and not waited:
                 words = "std::async without a get or wait: the work may end after the call"
                 yield self.flag(Trick.EARLY_RETURN, Severity.SEVERE, 0.8, words, line(call.line))

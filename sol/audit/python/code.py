@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,6 +12,7 @@ from kernels.candidates import CLASS_NAME, parsed
 from sol.audit.cxx.unit import Unit
 from sol.audit.python.names import Names, constant_text
 from sol.audit.python.prune import prune
+from sol.audit.python.walk import number, walk
 from sol.audit.record import Place
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
@@ -45,12 +47,10 @@ class PythonCode:
         self.lines = text.split("\n")
         self.whole = parsed(text)
         self.tree = prune(self.whole)
-        self.names = Names(self.tree)
-
-    @cached_property
-    def nodes(self) -> tuple[ast.AST, ...]:
-        """All nodes of the pruned tree."""
-        return tuple(ast.walk(self.tree))
+        self.nodes = number(self.tree)
+        """All nodes of the pruned tree, in the order of the text."""
+        self.names = Names(self.nodes)
+        self._method_tables: dict[int, dict[str, FunctionNode]] = {}
 
     @cached_property
     def calls(self) -> tuple[PyCall, ...]:
@@ -60,9 +60,14 @@ class PythonCode:
     def calls_in(self, trees: Iterable[ast.AST]) -> Iterator[PyCall]:
         """All calls below some nodes."""
         for tree in trees:
-            for node in ast.walk(tree):
+            for node in walk(tree):
                 if isinstance(node, ast.Call):
                     yield PyCall(self.names.of(node.func) or "?", node)
+
+    @cached_property
+    def called_calls(self) -> tuple[PyCall, ...]:
+        """All calls that one call runs."""
+        return tuple(self.calls_in(self.called))
 
     @cached_property
     def classes(self) -> dict[str, ast.ClassDef]:
@@ -93,14 +98,24 @@ class PythonCode:
         for _ in range(8):
             if cls is None:
                 return None
-            for item in cls.body:
-                if isinstance(item, FunctionNode) and item.name == name:
-                    return item
+            found = self._methods(cls).get(name)
+            if found is not None:
+                return found
             bases = [base.id for base in cls.bases if isinstance(base, ast.Name)]
             cls = next((self.classes[base] for base in bases if base in self.classes), None)
         return None
 
-    @property
+    def _methods(self, cls: ast.ClassDef) -> dict[str, FunctionNode]:
+        """A class's own methods by name, the first of each."""
+        known = self._method_tables.get(id(cls))
+        if known is None:
+            known = self._method_tables[id(cls)] = {}
+            for item in cls.body:
+                if isinstance(item, FunctionNode):
+                    known.setdefault(item.name, item)
+        return known
+
+    @cached_property
     def forward(self) -> FunctionNode | None:
         """What is called and timed."""
         return self.method("forward") or self.method("__call__")
@@ -132,12 +147,19 @@ class PythonCode:
 
     def runs_in_call(self, node: ast.AST) -> bool:
         """Whether a node is run by forward."""
-        line = getattr(node, "lineno", 0)
-        return any(
-            getattr(f, "lineno", 0) <= line <= (getattr(f, "end_lineno", 0) or 0)
-            for f in self.called
-            if isinstance(f, FunctionNode | ast.ClassDef | ast.Lambda)
-        )
+        return getattr(node, "lineno", 0) in self._called_lines
+
+    @cached_property
+    def _called_lines(self) -> frozenset[int]:
+        """Lines of functions, classes and lambdas that a call runs."""
+        kinds = FunctionNode | ast.ClassDef | ast.Lambda
+        spans = sorted((place(f).first, place(f).last) for f in self.called if isinstance(f, kinds))
+        found: set[int] = set()
+        behind = 0
+        for first, last in spans:
+            found.update(range(max(first, behind + 1), last + 1))
+            behind = max(behind, last)
+        return frozenset(found)
 
     @cached_property
     def jitted(self) -> dict[str, FunctionNode]:
@@ -176,7 +198,7 @@ class PythonCode:
                 continue
             text = constant_text(node)
             if text is not None:
-                inner.update(id(child) for child in ast.walk(node))
+                inner.update(id(child) for child in walk(node))
                 found.append((text, node))
         return tuple(found)
 
@@ -188,14 +210,12 @@ class PythonCode:
         found = [(text, node) for text, node in self.texts if _is_cxx(text)]
         if not found:
             return ()
-        first = [Unit(text, getattr(node, "lineno", 1)) for text, node in found]
+        units = tuple(Unit(text, getattr(node, "lineno", 1)) for text, node in found)
         # What one text defines, another may call: each is reached from the names of all others.
-        words = [frozenset(unit.words) for unit in first]
-        others = [frozenset().union(*(w for j, w in enumerate(words) if j != i)) for i in range(len(words))]
-        return tuple(
-            Unit(text, getattr(node, "lineno", 1), roots | attributes | others[i])
-            for i, (text, node) in enumerate(found)
-        )
+        times = Counter(word for unit in units for word in unit.words)
+        for unit in units:
+            unit.roots = frozenset(w for w in unit.words if times[w] > 1 or w in roots or w in attributes)
+        return units
 
 
 def _is_cxx(text: str) -> bool:

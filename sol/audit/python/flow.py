@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import ast
 
+from sol.audit.python.walk import walk
+
 _SHAPE_ATTRIBUTES = frozenset({"shape", "dtype", "device", "ndim", "is_cuda", "layout", "requires_grad"})
 _SHAPE_CALLS = frozenset({"size", "dim", "numel", "stride", "is_contiguous", "element_size", "nelement", "get_device",
                           "zeros_like", "ones_like", "empty_like", "full_like", "rand_like", "randn_like",
@@ -80,8 +82,8 @@ def _reached(argument: ast.AST) -> set[str | None]:
     if isinstance(argument, ast.Tuple | ast.List):
         return {name for item in argument.elts for name in _reached(item)}
     if isinstance(argument, ast.Lambda):
-        return {key(part) for part in ast.walk(argument.body)}
-    pointed = {root(p.func) for p in ast.walk(argument) if isinstance(p, ast.Call) and called(p) == "data_ptr"}
+        return {key(part) for part in walk(argument.body)}
+    pointed = {root(p.func) for p in walk(argument) if isinstance(p, ast.Call) and called(p) == "data_ptr"}
     return {root(argument), *pointed}
 
 
@@ -98,8 +100,9 @@ class Flow:
         self.values: dict[str, list[ast.expr]] = {}
         self.written: dict[str, int] = {}
         self._quiet = quiet
-        self.returns = [n.value for n in ast.walk(function) if isinstance(n, ast.Return) and n.value is not None]
-        for node in ast.walk(function):
+        self._resting: dict[frozenset[str], set[str]] = {}
+        self.returns = [n.value for n in walk(function) if isinstance(n, ast.Return) and n.value is not None]
+        for node in walk(function):
             self._take(node)
 
     def _take(self, node: ast.AST) -> None:
@@ -159,3 +162,36 @@ class Flow:
     def of(self, node: ast.AST) -> set[str]:
         """All variables that an expression depends on."""
         return self.behind(values_of(node))
+
+    def rests(self, what: ast.AST | str | set[str], inputs: set[str]) -> bool:
+        """Whether an expression or variables depend on one of the inputs: as ``behind``, for many questions."""
+        known = frozenset(inputs)
+        resting = self._resting.get(known)
+        if resting is None:
+            resting = self._resting[known] = self._ahead(inputs)
+        if isinstance(what, str):
+            return what in resting
+        return not resting.isdisjoint(values_of(what) if isinstance(what, ast.AST) else what)
+
+    def _ahead(self, names: set[str]) -> set[str]:
+        """All variables that depend on one of the names, themselves included."""
+        users: dict[str, list[str]] = {}
+        for name, sources in self.sources.items():
+            for source in sources:
+                users.setdefault(source, []).append(name)
+        seen = set(names)
+        waiting = list(names)
+        while waiting:
+            for name in users.get(waiting.pop(), ()):
+                if name not in seen:
+                    seen.add(name)
+                    waiting.append(name)
+        return seen
+
+
+def flow_of(function: ast.AST, *, effects: bool = True) -> Flow:
+    """The flow of a function, made once for all who ask."""
+    kept: dict[bool, Flow] = function.__dict__.setdefault("_flows", {})
+    if effects not in kept:
+        kept[effects] = Flow(function, effects=effects)
+    return kept[effects]

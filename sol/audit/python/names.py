@@ -7,6 +7,7 @@ that it is bound to.
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 
 _IMPORTERS = frozenset({"__import__", "importlib.import_module", "import_module"})
 _DEPTH = 60
@@ -16,10 +17,11 @@ _TRIES = 4
 class Names:
     """The aliases of one file."""
 
-    def __init__(self, tree: ast.Module) -> None:
+    def __init__(self, nodes: Sequence[ast.AST]) -> None:
+        """``nodes`` are all of the file's, in order."""
         self.aliases: dict[str, str] = {}
         self.modules: set[str] = set()
-        nodes = list(ast.walk(tree))
+        self._tops: set[str] = set()
         for node in nodes:
             if isinstance(node, ast.Import):
                 self._import(node)
@@ -37,12 +39,12 @@ class Names:
         for alias in node.names:
             whole = alias.name if alias.asname else alias.name.split(".")[0]
             self.aliases.setdefault(alias.asname or whole, whole)
-            self.modules.add(alias.name)
+            self._module(alias.name)
 
     def _import_from(self, node: ast.ImportFrom) -> None:
         for alias in node.names:
             self.aliases.setdefault(alias.asname or alias.name, f"{node.module}.{alias.name}")
-            self.modules.add(f"{node.module}.{alias.name}")
+            self._module(f"{node.module}.{alias.name}")
 
     def _assign(self, node: ast.Assign) -> None:
         target = node.targets[0]
@@ -52,10 +54,11 @@ class Names:
                 self.aliases[target.id] = found
 
     def _is_module_part(self, name: str) -> bool:
-        return any(name == part or name.startswith(f"{part}.") for part in {*self.modules, *self._tops()})
+        return name.split(".")[0] in self._tops
 
-    def _tops(self) -> set[str]:
-        return {module.split(".")[0] for module in self.modules}
+    def _module(self, name: str) -> None:
+        self.modules.add(name)
+        self._tops.add(name.split(".")[0])
 
     def of(self, node: ast.AST | None, depth: int = 0) -> str | None:
         """The dotted name of an expression, ``?`` for what has none before an attribute; None for the rest."""
@@ -77,13 +80,13 @@ class Names:
         if called in _IMPORTERS and node.args:
             module = constant_text(node.args[0])
             if module is not None:
-                self.modules.add(module)
+                self._module(module)
                 return module.split(".")[0] if called == "__import__" else module
         return None
 
     def imported(self, name: str) -> bool:
         """Whether a dotted name begins with something that the file imports."""
-        return name.split(".")[0] in self._tops()
+        return name.split(".")[0] in self._tops
 
 
 def constant_text(node: ast.AST | None, depth: int = 0) -> str | None:

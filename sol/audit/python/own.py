@@ -6,6 +6,7 @@ import ast
 
 from sol.audit.python.code import FunctionNode, PythonCode
 from sol.audit.python.flow import key, root
+from sol.audit.python.walk import walk
 
 HEAVY = frozenset({"matmul", "mm", "bmm", "addmm", "baddbmm", "linear", "bilinear", "einsum", "tensordot", "dot", "mv",
                    "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d",
@@ -30,9 +31,7 @@ class Own:
         self._code = code
         self.names = self._find()
         self.calls = tuple(
-            call
-            for call in code.calls_in(code.called)
-            if root(call.node.func) in self.names or self._ops(call.name)
+            call for call in code.called_calls if root(call.node.func) in self.names or self._ops(call.name)
         )
 
     @property
@@ -47,16 +46,16 @@ class Own:
         makers = {id(call.node) for call in self._code.own_makers}
         definitions = self._definitions()
         own = set(self._code.jitted)
-        own |= {n for n, nodes in definitions.items() if any(id(p) in makers for d in nodes for p in ast.walk(d))}
-        changed = bool(own)
-        while changed:
-            more = {
-                name
-                for name, nodes in definitions.items()
-                if name not in own and any(key(part) in own for node in nodes for part in ast.walk(node))
-            }
-            changed = bool(more)
-            own |= more
+        own |= {n for n, nodes in definitions.items() if any(id(p) in makers for d in nodes for p in walk(d))}
+        users: dict[str, list[str]] = {}
+        for name, nodes in definitions.items():
+            for used in {key(part) for node in nodes for part in walk(node)} - {None}:
+                users.setdefault(str(used), []).append(name)
+        waiting = list(own)
+        while waiting:
+            more = [name for name in users.get(waiting.pop(), ()) if name not in own]
+            own.update(more)
+            waiting += more
         return own - {"self.forward"}
 
     def _definitions(self) -> dict[str, list[ast.AST]]:
@@ -87,11 +86,19 @@ class Own:
         return forward is not None and forward.lineno <= line <= (forward.end_lineno or 0)
 
 
+def own_of(code: PythonCode) -> Own:
+    """The kernels of a text, found once for all who ask."""
+    if "own" not in code.__dict__:
+        code.__dict__["own"] = Own(code)
+    known: Own = code.__dict__["own"]
+    return known
+
+
 def library_calls(code: PythonCode) -> tuple[list[ast.Call], list[ast.Call]]:
     """Calls of torch within reach of forward: those of heavy functions and modules, and the other ones."""
     modules = _modules(code)
     heavy, light = [], []
-    for call in code.calls_in(code.called):
+    for call in code.called_calls:
         name = call.name if call.name.startswith("torch.") else modules.get(call.name, call.name)
         last = name.rsplit(".", 1)[-1]
         torch_like = name.startswith("torch.") or isinstance(call.node.func, ast.Attribute)
@@ -104,7 +111,7 @@ def library_calls(code: PythonCode) -> tuple[list[ast.Call], list[ast.Call]]:
 
 def matrix_products(code: PythonCode) -> list[ast.BinOp]:
     """``a @ b`` within reach of forward."""
-    sums = [n for tree in code.called for n in ast.walk(tree) if isinstance(n, ast.BinOp)]
+    sums = [n for tree in code.called for n in walk(tree) if isinstance(n, ast.BinOp)]
     return [node for node in sums if isinstance(node.op, ast.MatMult)]
 
 
@@ -113,7 +120,7 @@ def _modules(code: PythonCode) -> dict[str, str]:
     found: dict[str, str] = {}
     for node in code.nodes:
         if isinstance(node, ast.Assign):
-            made = [code.names.of(part.func) for part in ast.walk(node.value) if isinstance(part, ast.Call)]
+            made = [code.names.of(part.func) for part in walk(node.value) if isinstance(part, ast.Call)]
             torch_made = [name for name in made if name and name.startswith("torch.nn.")]
             for target in node.targets:
                 to = key(target)

@@ -6,6 +6,8 @@ import ast
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from sol.audit.python.walk import walk
+
 if TYPE_CHECKING:
     from sol.audit.python.code import PythonCode
 
@@ -28,7 +30,7 @@ def reached(code: PythonCode, starts: Iterable[ast.AST]) -> tuple[ast.AST, ...]:
 
 def _mentioned(node: ast.AST) -> set[str]:
     found: set[str] = set()
-    for part in ast.walk(node):
+    for part in walk(node):
         if isinstance(part, ast.Name):
             found.add(part.id)
         elif isinstance(part, ast.Attribute) and isinstance(part.value, ast.Name):
@@ -63,7 +65,7 @@ def _values(code: PythonCode) -> dict[str, list[ast.AST]]:
         if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
             for target in targets:
-                for name in ast.walk(target):
+                for name in walk(target):
                     if isinstance(name, ast.Name):
                         found.setdefault(name.id, []).append(node.value)
         waiting += ast.iter_child_nodes(node)

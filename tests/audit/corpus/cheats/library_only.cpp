@@ -1,0 +1,12 @@
+#include "problem.h"
+
+#include <cblas.h>
+
+extern "C" int mucutlass_launch(const void* const* inputs, void* const* outputs, void* workspace, void* stream) {
+  const float* x = problem::x::of(inputs);
+  const float* bias = problem::bias::of(inputs);
+  float* y = static_cast<float*>(outputs[0]);
+  cblas_scopy(problem::x::size, x, 1, y, 1);
+  cblas_saxpy(problem::x::d1, 1.0f, bias, 1, y, 1);
+  return 0;
+}
