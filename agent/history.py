@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from statistics import median
 
+from agent.changes import finish_that_stands, forgiven_asks, settings_now
 from agent.errors import HistoryNotStarted
 from agent.steps import (
     Answered,
@@ -33,7 +34,7 @@ IMPROVEMENT = 0.005
 DISTURBED = 0.1
 """A baseline further than this share off the run's usual one tells of a disturbed measurement."""
 
-NOTES = frozenset({"profiled", "recalled"})
+NOTES = frozenset({"profiled", "recalled", "changed", "reopened"})
 """Kinds of events that tell something and take no step."""
 
 EXHAUSTED = "search space exhausted"
@@ -115,6 +116,8 @@ class State:
     """A history seen from its end.
 
     ``pending`` are answered candidates in order that were not submitted and whose text was not tried yet.
+    ``settings`` are those that hold at its end; of its asks the first ``forgiven`` came before people last changed
+    something, and end nothing.
     """
 
     settings: TrajectorySettings
@@ -124,6 +127,7 @@ class State:
     pending: tuple[Candidate, ...]
     standing: Standing
     finished: Finished | None
+    forgiven: int = 0
 
     @classmethod
     def of(cls, settings: TrajectorySettings, history: History) -> State:
@@ -135,13 +139,14 @@ class State:
             Exchange(event.ask, answers.get(event.ask.number)) for event in history if isinstance(event, Asked)
         )
         return cls(
-            settings=settings,
+            settings=settings_now(settings, history),
             started=started,
             attempts=attempts,
             exchanges=exchanges,
             pending=tuple(_pending(history)),
             standing=_standings(started.sol_s, attempts)[-1],
-            finished=next((event for event in history if isinstance(event, Finished)), None),
+            finished=finish_that_stands(history),
+            forgiven=forgiven_asks(history),
         )
 
     @property
@@ -202,8 +207,17 @@ def _with_lessons(started: Started, history: History) -> Started:
 
 
 def last_step(history: History) -> Event | None:
-    """The last event that moved the trajectory; notes aside (``NOTES``) may come at any time."""
-    return next((event for event in reversed(history) if event.kind not in NOTES), None)
+    """The last event that moved the trajectory. Notes aside (``NOTES``), and a result that is written again because a
+    person settled its flag, may come at any time."""
+    measured: set[int] = set()
+    last: Event | None = None
+    for event in history:
+        if event.kind in NOTES or (isinstance(event, Measured) and event.number in measured):
+            continue
+        if isinstance(event, Measured):
+            measured.add(event.number)
+        last = event
+    return last
 
 
 def standings(history: History) -> tuple[Standing, ...]:

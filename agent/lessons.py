@@ -17,7 +17,6 @@ from typing import Any, Literal, TypeAlias
 from agent.history import IMPROVEMENT, Attempt, State
 from agent.proposers.moves.move import family_of, stageless
 from agent.steps import Answered, History, Submitted, TrajectorySettings
-from sol.gap.standing import counted
 
 Source: TypeAlias = Literal["history", "summary"]
 
@@ -116,7 +115,7 @@ def _measured(state: State) -> Iterator[Draft]:
     """A draft for every attempt that became the best and was faster than its parent by more than noise."""
     best_s: float | None = None
     for attempt in state.attempts:
-        time_s = counted(attempt.time_s, state.started.floor_s)
+        time_s = attempt.time_s
         if time_s is None:
             continue
         is_best = best_s is None or time_s < best_s * (1 - IMPROVEMENT)
@@ -132,7 +131,7 @@ def _measured(state: State) -> Iterator[Draft]:
 def _draft(state: State, parent: Attempt, attempt: Attempt) -> Draft | None:
     """What ``attempt`` teaches over its parent; None where that is within noise, or would be with disturbed calls set
     right."""
-    before, after = counted(parent.time_s, state.started.floor_s), attempt.time_s
+    before, after = parent.time_s, attempt.time_s
     steady_before, steady_after = state.steady_s(parent), state.steady_s(attempt)
     if not before or not after or not steady_before or not steady_after:
         return None
@@ -180,12 +179,9 @@ def _fastest(state: State, numbers: tuple[int, ...]) -> Attempt | None:
 
 
 def _doubtful(state: State, number: int) -> bool:
-    """Whether an attempt is flagged, or its time below the floor and so under review."""
+    """Whether an attempt's time is held: below the floor, flagged or settled as gamed."""
     attempt = state.attempt(number)
-    if attempt is None or attempt.result is None:
-        return False
-    time_s = attempt.time_s
-    return attempt.result.flagged or (time_s is not None and counted(time_s, state.started.floor_s) is None)
+    return attempt is not None and attempt.result is not None and attempt.result.flagged
 
 
 def _cut(text: str) -> str:

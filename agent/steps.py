@@ -204,6 +204,34 @@ class Recalled:
 
 
 @dataclass(frozen=True, slots=True)
+class Limits:
+    """The settings that a person may change while a run is under way, or to let an ended one go on."""
+
+    attempts: int
+    epsilon: float | None
+    patience: int | None
+    token_limit: int | None = None
+    cost_limit: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """A person changed the run's limits: from here on ``after`` holds, up to here it was ``before``."""
+
+    before: Limits
+    after: Limits
+    kind: Literal["changed"] = "changed"
+
+
+@dataclass(frozen=True, slots=True)
+class Reopened:
+    """A person let the trajectory go on after it had ended; what it ended for is judged anew."""
+
+    why: str
+    kind: Literal["reopened"] = "reopened"
+
+
+@dataclass(frozen=True, slots=True)
 class Finished:
     """The controller ended the trajectory."""
 
@@ -212,7 +240,9 @@ class Finished:
     kind: Literal["finished"] = "finished"
 
 
-Event: TypeAlias = Started | Asked | Answered | Submitted | Measured | Profiled | Recalled | Finished
+Event: TypeAlias = (
+    Started | Asked | Answered | Submitted | Measured | Profiled | Recalled | Changed | Reopened | Finished
+)
 History: TypeAlias = tuple[Event, ...]
 
 

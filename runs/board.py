@@ -1,7 +1,7 @@
 """What the run page shows, put together from rows in a fixed number of queries whatever the run's size.
 
 Ratios are multiples of the run's own steering bound. A problem without a passing kernel counts as its baseline. A time
-below the floor waits for a person (``sol.gap.standing``): it is no best and enters no figure here.
+that is held (``sol.gap.standing.Held``) is no best and enters no figure here but those called ``claimed``.
 """
 
 from __future__ import annotations
@@ -9,11 +9,10 @@ from __future__ import annotations
 import zlib
 from collections import Counter
 from dataclasses import dataclass, field
-from datetime import timedelta
 from functools import cached_property
 from typing import Any
 
-from django.db.models import DurationField, F, Sum
+from django.db.models import Sum
 from django.utils import timezone
 
 from kernels.harness.evaluation import Outcome
@@ -23,8 +22,9 @@ from runs.charts.strip import strip
 from runs.models import Attempt, Job, Run, Trajectory
 from runs.pool import most_attempts
 from runs.readings import DEFAULT_EPSILON, Step
+from runs.spans import Seconds
 from runs.states import FINAL, JobKind, JobState
-from sol.gap.standing import standing_of
+from sol.gap.standing import Held
 
 
 @dataclass
@@ -64,8 +64,29 @@ class Row:
 
     @cached_property
     def held(self) -> list[Step]:
-        """Attempts below the floor, under review."""
+        """Attempts whose times do not count."""
         return [step for step in self.steps if step.held]
+
+    @cached_property
+    def claimed(self) -> Step | None:
+        """The fastest attempt if every time counted; None where none has one."""
+        return min((step for step in self.steps if step.time_s), key=lambda step: step.time_s or 0.0, default=None)
+
+    @property
+    def claimed_gap(self) -> float | None:
+        """What the geomean would take if every time counted."""
+        sol_s = self.trajectory.sol_s
+        if self.claimed is None or self.claimed.time_s is None or not sol_s:
+            return self.counted_gap
+        return self.claimed.time_s / sol_s
+
+    @property
+    def claimed_speedup(self) -> float | None:
+        """Torch eager over the fastest attempt, from one call, if every time counted."""
+        if not self.held or self.claimed is None or self.claimed.time_s is None:
+            return self.speedup
+        eager_s = self.claimed.eager_s or self.trajectory.eager_s
+        return eager_s / self.claimed.time_s if eager_s else None
 
     @property
     def eager_gap(self) -> float | None:
@@ -139,7 +160,8 @@ class Row:
     def why_none(self) -> str:
         """Why there is no best time."""
         if any(step.held for step in self.steps):
-            return "what passed is below the floor: under review, not counted"
+            found = Counter(Held(step.held).word for step in self.held)
+            return f"what passed does not count: {', '.join(f'{n} {word}' for word, n in found.most_common())}"
         if self.trajectory.error or self.trajectory.state == "failed":
             return "failed before a kernel passed"
         return "no passing kernel yet" if self.open else "no passing kernel"
@@ -152,7 +174,7 @@ class Row:
             t.state,
             t.finish_reason,
             self.best_s,
-            len(self.held),
+            tuple(step.held for step in self.held),
             t.eager_s,
             t.sol_s,
             len(self.steps),
@@ -210,6 +232,21 @@ class Board:
         return figures.geomean([row.speedup or 1.0 for row in self.counted if row.eager_gap is not None])
 
     @property
+    def claimed_gap(self) -> float | None:
+        """The geomean of best over SOL if every held time counted; None where none is held."""
+        if not self.held:
+            return None
+        return figures.geomean([gap for row in self.rows if (gap := row.claimed_gap) is not None])
+
+    @property
+    def claimed_speedup(self) -> float | None:
+        """The geomean of eager over best if every held time counted; None where none is held."""
+        if not self.held:
+            return None
+        rows = [row for row in self.rows if row.claimed_gap is not None and row.eager_gap is not None]
+        return figures.geomean([row.claimed_speedup or 1.0 for row in rows])
+
+    @property
     def without_kernel(self) -> int:
         """Problems in the geomeans that count as their baseline."""
         return sum(row.gap is None for row in self.counted)
@@ -241,8 +278,14 @@ class Board:
 
     @cached_property
     def held(self) -> int:
-        """Attempts below the floor, under review: in no best and no mean."""
+        """Attempts whose times do not count: in no best and no mean."""
         return sum(len(row.held) for row in self.rows)
+
+    @property
+    def held_words(self) -> str:
+        """Why they do not count, each with its number: ``2 below the floor, 1 flagged``."""
+        found = Counter(step.held for row in self.rows for step in row.held)
+        return ", ".join(f"{found[held.value]} {held.word}" for held in Held if held.value in found)
 
     @property
     def failed(self) -> int:
@@ -289,12 +332,10 @@ def board(run: Run) -> Board:
     epsilon = run.epsilon if run.epsilon is not None else DEFAULT_EPSILON
     rows = {t.pk: Row(t, epsilon, run.attempts) for t in trajectories}
     steps = Attempt.objects.filter(trajectory__run=run).order_by("trajectory_id", "number")
-    floors = {key: row.trajectory.floor_s for key, row in rows.items()}
-    for key, number, state, outcome, time_s, eager_s in steps.values_list(
-        "trajectory_id", "number", "state", "outcome", "time_s", "eager_s"
+    for key, number, state, outcome, time_s, eager_s, held in steps.values_list(
+        "trajectory_id", "number", "state", "outcome", "time_s", "eager_s", "held"
     ):
         if key in rows:
-            held = time_s is not None and standing_of(time_s, floors[key]).held
             rows[key].steps.append(Step(number, state, outcome, time_s, eager_s, held))
     return Board(run, sorted(rows.values(), key=lambda row: (*row.order, row.trajectory.pk)))
 
@@ -315,13 +356,13 @@ class TimeSplit:
 
 def time_split(run: Run) -> TimeSplit | None:
     """How the run's work divides, from each job's claim to its end; None before any job ended. One query."""
-    taken: dict[str, timedelta] = dict(
+    taken: dict[str, float | None] = dict(
         Job.objects.filter(run=run, state=JobState.DONE, claimed__isnull=False, finished__isnull=False)
         .values_list("kind")
-        .annotate(taken=Sum(F("finished") - F("claimed"), output_field=DurationField()))
+        .annotate(taken=Sum(Seconds("finished", "claimed")))
         .values_list("kind", "taken")
     )
-    seconds = {kind: value.total_seconds() for kind, value in taken.items() if value}
+    seconds = {kind: value for kind, value in taken.items() if value}
     total = sum(seconds.values())
     if total <= 0:
         return None

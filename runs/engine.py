@@ -38,10 +38,11 @@ from kernels.records import from_json, to_json
 from kernels.targets import Target
 from runs import feedback, jobs, memory, pool
 from runs.fleet import CPU, LATER, asking_queue, device_queue
+from runs.holding import held_of, why_held
 from runs.models import Attempt, Job, Run, Trajectory
 from runs.models import Event as EventRow
-from runs.states import ASIDE, FINAL, AttemptState, JobKind, JobState, RunState, TrajectoryState
-from sol.gap.standing import standing_of
+from runs.states import ASIDE, FINAL, RESTING_JOBS, AttemptState, JobKind, JobState, RunState, TrajectoryState
+from sol.cases import case_of
 
 
 def settings_of(run: Run) -> TrajectorySettings:
@@ -86,7 +87,18 @@ def start(run: Run) -> None:
 
 
 def advance(trajectory: Trajectory) -> None:
-    """Ask the controller for the next step and take it. What memory has learned since goes before an ask."""
+    """Ask the controller for the next step and take it. What memory has learned since goes before an ask.
+
+    The row is held and the run read afresh: who changes its limits at the same time comes before or after, never
+    between. Attempts that a person queued again come before any step.
+    """
+    held = Trajectory.objects.select_for_update(of=("self",)).select_related("run", "problem")
+    trajectory = held.get(pk=trajectory.pk)
+    again = Attempt.objects.filter(trajectory=trajectory).exclude(state__in=FINAL).first()
+    if again is not None:
+        again.trajectory = trajectory
+        jobs.enqueue(JobKind.BUILD, CPU, attempt=again)
+        return
     run = trajectory.run
     chosen, history = settings_of(run), history_of(trajectory)
     step = controller(run.controller).next_step(chosen, history)
@@ -132,8 +144,9 @@ def _submit(trajectory: Trajectory, step: Evaluate) -> Attempt:
 
 def record_measured(attempt: Attempt, measured: Measured, state: str = AttemptState.DONE) -> None:
     """Store an attempt's end, move the best where it is one, and let the controller go on."""
-    trajectory = Trajectory.objects.select_related("run").get(pk=attempt.trajectory.pk)
-    measured = _held_for_review(trajectory, measured)
+    locked = Trajectory.objects.select_for_update(of=("self",)).select_related("run")
+    trajectory = locked.get(pk=attempt.trajectory.pk)
+    measured = _held_for_review(trajectory, attempt, measured)
     append(trajectory, measured)
     attempt.state = state
     attempt.outcome = measured.outcome
@@ -157,12 +170,14 @@ def record_profiled(attempt: Attempt, found: tuple[Finding, ...]) -> None:
     append(attempt.trajectory, Profiled(attempt.number, found))
 
 
-def _held_for_review(trajectory: Trajectory, measured: Measured) -> Measured:
-    """A time below the floor gets an open flag before anything else learns of it."""
-    standing = standing_of(measured.time_s, trajectory.floor_s, trajectory.sol_s)
-    if not standing.held:
+def _held_for_review(trajectory: Trajectory, attempt: Attempt, measured: Measured) -> Measured:
+    """A time that does not count is flagged before anything else learns of it."""
+    case = case_of(attempt.kernel_id, trajectory.problem_id)
+    attempt.held = held_of(measured.time_s, trajectory.floor_s, case)
+    if not attempt.held:
         return measured
-    return replace(measured, flagged=True, detail=measured.detail or standing.sentence)
+    said = why_held(attempt.held, measured.time_s, trajectory.floor_s, case)
+    return replace(measured, flagged=True, detail=measured.detail or said)
 
 
 def _move_best(trajectory: Trajectory, attempt: Attempt, measured: Measured) -> None:
@@ -248,11 +263,16 @@ def finish_run_if_over(run: Run) -> None:
     if any(state not in FINAL for state in states):
         return
     state, reason = RunState.DONE, ""
-    if TrajectoryState.CANCELLED in states:
+    stopped = states.count(TrajectoryState.CANCELLED)
+    # A problem that was stopped alone leaves its run to the others.
+    if stopped and (
+        stopped == len(states) or Run.objects.filter(pk=run.pk, cancel_requested__isnull=False).exists()
+    ):
         state = RunState.CANCELLED
-    elif all(state == TrajectoryState.FAILED for state in states):
+    elif TrajectoryState.DONE not in states:
         state = RunState.FAILED
-        reason = Trajectory.objects.filter(run=run).order_by("pk").values_list("words", flat=True)[0]
+        failed = Trajectory.objects.filter(run=run, state=TrajectoryState.FAILED)
+        reason = failed.order_by("pk").values_list("words", flat=True)[0]
     Run.objects.filter(pk=run.pk).exclude(state__in=FINAL).update(
         state=state, reason=reason, finished=timezone.now()
     )
@@ -261,7 +281,7 @@ def finish_run_if_over(run: Run) -> None:
 def cancel_what_rests(run: Run) -> None:
     """Cancel everything of a run that nobody works on; the run itself once nothing of it lives."""
     now = timezone.now()
-    Job.objects.filter(run=run, state=JobState.QUEUED).exclude(queue=LATER).update(
+    Job.objects.filter(run=run, state__in=RESTING_JOBS).exclude(queue=LATER).update(
         state=JobState.CANCELLED, finished=now
     )
     working = Job.objects.filter(run=run, state=JobState.CLAIMED).exclude(queue=LATER)

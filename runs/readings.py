@@ -1,6 +1,7 @@
 """What one problem of a run came to: its attempts with their times beside its bounds. Pure: no database, no drawing.
 
-A time below the floor is held for review (``sol.gap.standing``): it is no best, no speedup and reaches nothing here.
+A time that is held (``sol.gap.standing.Held``: below the floor, flagged or settled as gamed) is no best, no speedup
+and reaches nothing here.
 Times are seconds, ratios multiples of the run's own steering bound, speedups over torch eager of the same call.
 """
 
@@ -11,6 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from kernels.harness.evaluation import Outcome
+from sol.gap.standing import Held, told
 
 _ENDED = ("done", "lost")
 DEFAULT_EPSILON = 0.25
@@ -20,7 +22,7 @@ DEFAULT_EPSILON = 0.25
 class Step:
     """One attempt: no text, few columns. ``time_s`` is None unless it passed; ``eager_s`` is from the same call.
 
-    ``held``: its time is below the floor and waits for a person.
+    ``held``: why its time does not count; empty where it does.
     """
 
     number: int
@@ -28,7 +30,7 @@ class Step:
     outcome: str
     time_s: float | None
     eager_s: float | None = None
-    held: bool = False
+    held: str = ""
 
     @property
     def ended(self) -> bool:
@@ -87,13 +89,27 @@ class Reading:
 
     @cached_property
     def held(self) -> tuple[Step, ...]:
-        """Attempts below the floor, under review."""
+        """Attempts whose times do not count."""
         return tuple(step for step in self.steps if step.held)
+
+    @cached_property
+    def waiting(self) -> tuple[Step, ...]:
+        """Of those that do not count, the ones that nobody settled as gamed."""
+        return tuple(step for step in self.held if step.held != Held.HACKED)
+
+    @cached_property
+    def hacked(self) -> tuple[Step, ...]:
+        """Those settled as gamed."""
+        return tuple(step for step in self.held if step.held == Held.HACKED)
 
     @cached_property
     def unmeasured(self) -> int:
         """Attempts that ended without a time."""
         return sum(step.ended and step.time_s is None for step in self.steps)
+
+    def told(self, step: Step) -> str:
+        """What is to be said of an attempt's time; empty where nothing is."""
+        return told(step.held, step.time_s, self.floor_s, self.sol_s) if step.time_s else ""
 
     def over_sol(self, seconds: float | None) -> float | None:
         """A time as a multiple of the bound."""

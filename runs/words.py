@@ -10,7 +10,7 @@ from kernels.harness.correctness import IncorrectReason
 from kernels.harness.evaluation import Outcome
 from runs.models import Attempt, Run, Trajectory
 from runs.states import AttemptState, RunState, TrajectoryState
-from sol.gap.standing import TimeStanding
+from sol.gap.standing import Held, TimeStanding
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +25,7 @@ class Word:
 _RUN = {
     RunState.QUEUED: Word("queued", "wait"),
     RunState.RUNNING: Word("running", "run"),
+    RunState.PAUSED: Word("paused", "wait"),
     RunState.DONE: Word("done", "done"),
     RunState.FAILED: Word("failed", "fail"),
     RunState.CANCELLED: Word("cancelled", "stop"),
@@ -47,6 +48,7 @@ _UNDER_WAY = {
     AttemptState.CANCELLED: Word("cancelled", "stop"),
     AttemptState.LOST: Word("lost", "fail"),
 }
+_HELD = {Held.HACKED: "hack", Held.BUG: "fail"}
 TARGETS = {"host": "host", "sm_80": "sm_80", "sm_90a": "sm_90a"}
 CONTROLLERS = {
     "tree": "tree search",
@@ -73,7 +75,7 @@ def proposer_name(name: str) -> str:
 
 def of_run(run: Run) -> Word:
     """A run's state; a cancelled run still has to stop what is under way."""
-    if run.cancel_requested is not None and run.state in (RunState.QUEUED, RunState.RUNNING):
+    if run.cancel_requested is not None and run.state in (RunState.QUEUED, RunState.RUNNING, RunState.PAUSED):
         return Word("cancelling", "run")
     return _RUN[RunState(run.state)]
 
@@ -101,11 +103,13 @@ def of_outcome(outcome: str, reason: IncorrectReason | None = None) -> Word:
     return Word(OUTCOMES.get(kind, kind.value), sign)
 
 
-def of_held(standing: TimeStanding) -> Word | None:
-    """What stands in an outcome's place where the time is below the floor; None where it counts."""
-    if not standing.held:
+def of_held(attempt: Attempt) -> Word | None:
+    """What stands in an outcome's place where the time does not count; None where it does."""
+    if not attempt.held or attempt.time_s is None:
         return None
-    return Word("suspect" if standing is TimeStanding.SUSPECT else "below the floor", "flag")
+    if attempt.held == Held.FLOOR and attempt.standing is TimeStanding.SUSPECT:
+        return Word("suspect", "flag")
+    return Word(Held(attempt.held).word, _HELD.get(Held(attempt.held), "flag"))
 
 
 def of_attempt(attempt: Attempt, *, brief: bool = False) -> Word:
@@ -114,7 +118,7 @@ def of_attempt(attempt: Attempt, *, brief: bool = False) -> Word:
     A ``brief`` word leaves out why it is incorrect.
     """
     if attempt.state == AttemptState.DONE and attempt.outcome:
-        if attempt.time_s is not None and (held := of_held(attempt.standing)):
+        if held := of_held(attempt):
             return held
         if attempt.new_best:
             return Word("new best", "pass")
@@ -125,7 +129,7 @@ def of_attempt(attempt: Attempt, *, brief: bool = False) -> Word:
 def why_no_time(attempt: Attempt) -> str:
     """Why an attempt has no time, for the dash that stands there."""
     if attempt.state == AttemptState.DONE and attempt.outcome:
-        if attempt.time_s is not None and attempt.standing.held:
-            return attempt.standing.sentence
+        if attempt.time_s is not None and attempt.held:
+            return attempt.told
         return f"not measured: {of_outcome(attempt.outcome).text}"
     return f"not measured: {_UNDER_WAY.get(AttemptState(attempt.state), Word('not ended', '')).text}"

@@ -1,4 +1,4 @@
-"""What is stored of bounds: measured devices, and each problem's bounds on them."""
+"""What is stored of bounds and of audits: devices, each problem's bounds on them, and cases with their flags."""
 
 from __future__ import annotations
 
@@ -8,10 +8,19 @@ from django.db import models
 
 from kernels.models import Problem, choices
 from kernels.targets import Policy
+from sol.case_models import Case as Case
+from sol.case_models import Entry as Entry
+from sol.case_models import Flag as Flag
+
+ELSEWHERE = "elsewhere"
+"""The kind of a device that no worker of this installation measured: nothing here is bounded by it."""
 
 
 class Device(models.Model):
-    """A machine whose peaks were measured, or a card's specification. ``record`` is a bounds Device's JSON."""
+    """A machine whose peaks were measured, or a card's specification. ``record`` is a bounds Device's JSON.
+
+    ``kind`` is the record's, or ``ELSEWHERE``.
+    """
 
     name = models.CharField(max_length=200, unique=True)
     kind = models.CharField(max_length=10)

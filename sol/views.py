@@ -17,7 +17,7 @@ from sol.audit.record import Severity
 from sol.bounds import card
 from sol.bounds.devices import names
 from sol.bounds.record import Device as DeviceRecord
-from sol.models import Device
+from sol.models import ELSEWHERE, Device
 from sol.sheet import sheet
 
 DEFAULT_CARD = "h100-sxm"
@@ -84,7 +84,8 @@ def _choices() -> list[Choice]:
     for row in Device.objects.order_by("name"):
         record = from_json(row.record, DeviceRecord)
         if record.source == "measured":
-            measured.append(Choice(f"measured-{row.pk}", f"{record.name}, measured", record))
+            where = " elsewhere" if row.kind == ELSEWHERE else ""
+            measured.append(Choice(f"measured-{row.pk}", f"{record.name}, measured{where}", record))
     return [*measured, *(Choice(name, card(name).name, card(name)) for name in names())]
 
 

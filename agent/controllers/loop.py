@@ -37,7 +37,7 @@ def next_step(
         return Finish(state.finished.reason, state.finished.words)
     if state.open_step is not None:
         raise StepStillOpen(open_step=state.open_step)
-    stop = Budget.of(settings).stop(state.standing)
+    stop = Budget.of(state.settings).stop(state.standing)
     if stop is not None:
         return (closing(state) if closing is not None else None) or stop
     if not state.attempts and _has_program(state):
@@ -103,14 +103,15 @@ def _unchangeable(state: State) -> Finish | None:
 
 def _spent(state: State) -> Finish | None:
     """The finish where the last answer says that the run's tokens or money are spent."""
-    answer = state.exchanges[-1].answer if state.exchanges else None
+    counted = state.exchanges[state.forgiven :]
+    answer = counted[-1].answer if counted else None
     if answer is None or answer.error is None or not answer.error.startswith(SPENT):
         return None
     return Finish(FinishReason.BUDGET_SPENT, answer.error.removeprefix(SPENT))
 
 
 def _given_up(state: State) -> Finish | None:
-    last = state.exchanges[-FAILURES:]
+    last = state.exchanges[state.forgiven :][-FAILURES:]
     if len(last) < FAILURES or any(_fruitful(state, exchange.ask.number) for exchange in last):
         return None
     answer = last[-1].answer

@@ -60,7 +60,7 @@ def _advise_or_give_up(iteration: Iteration, phase: Phase) -> Ask | Finish:
     state = iteration.state
     if iteration.exhausted(phase):
         return loop.space_exhausted(state)
-    if len(iteration.asked(phase)) >= loop.FAILURES:
+    if sum(exchange.ask.number > state.forgiven for exchange in iteration.asked(phase)) >= loop.FAILURES:
         words = f"{loop.FAILURES} answers to {phase.value} that are of no use"
         return Finish(FinishReason.PROPOSER_FAILED, words)
     return _advise(state, phase, iteration.number)

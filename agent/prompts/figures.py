@@ -46,4 +46,4 @@ def error_line(attempt: Attempt) -> str:
     # Compilers may write megabytes; the first error is near the top.
     lines = [line.strip() for line in result.detail[:20_000].splitlines() if line.strip()]
     telling = next((line for line in lines if "error" in line.lower()), lines[0] if lines else "")
-    return inline(telling, _LINE)
+    return inline(telling, 2 * _LINE if result.flagged else _LINE)

@@ -1,7 +1,7 @@
 """The run's main chart: best time over SOL by attempt, against baseline and bound, as a Plotly figure of plain dicts.
 
 One problem: its attempts as points, its best line and its floor. Several: one thin line each, their geomean thick, and
-where each of them ended. An attempt below the floor has its own mark and is part of no line.
+where each of them ended. An attempt whose time is held has its own mark and is part of no line.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from runs.charts import template as t
 from runs.charts.tables import Column, Table
 from runs.charts.tables import Row as TableRow
 from runs.readings import Step
-from sol.gap.standing import standing_of
+from sol.gap.standing import Held, told
 
 Link = Callable[[Row, int], str]
 _RIGHT = {"xref": "paper", "x": 1, "xanchor": "left", "xshift": 8}
@@ -78,7 +78,7 @@ def _attempt(row: Row, step: Step, link: Link, word: str, title: str = "") -> t.
     sol = row.trajectory.sol_s
     if step.time_s is None or not sol:
         return None
-    standing = standing_of(step.time_s, row.trajectory.floor_s).sentence
+    standing = told(step.held, step.time_s, row.trajectory.floor_s)
     sentence = f"{title}#{step.number} {word}, {figures.ratio(step.time_s / sol)} of SOL"
     sentence += f"; {standing}" if standing else ""
     return t.Point(float(step.number), step.time_s / sol, link(row, step.number), sentence)
@@ -94,22 +94,29 @@ def _one(row: Row, link: Link) -> list[t.Trace]:
     return [
         t.line(*_corners(start_and_best(row)), "--ink", 2.25, steps=True),
         t.marks(_known([_attempt(row, step, link, "passed") for step in others]), t.OTHER._replace(size=8)),
-        t.marks(_known([_attempt(row, step, link, "passed") for step in row.held]), t.HELD),
+        *_held([(step, _attempt(row, step, link, "passed")) for step in row.held]),
         t.marks(_known([_attempt(row, best, link, "best")] if best else []), t.BEST._replace(size=10)),
     ]
+
+
+def _held(points: Sequence[tuple[Step, t.Point | None]]) -> list[t.Trace]:
+    """Hollow where it waits for a person, filled where one settled it as gamed."""
+    waiting = [point for step, point in points if step.held != Held.HACKED]
+    hacked = [point for step, point in points if step.held == Held.HACKED]
+    return [t.marks(_known(waiting), t.HELD), t.marks(_known(hacked), t.HACKED)]
 
 
 def _many(rows: Sequence[Row], link: Link, thick: Sequence[float]) -> list[t.Trace]:
     x: list[float | None] = []
     y: list[float | None] = []
     ends: dict[bool, list[t.Point]] = {True: [], False: []}
-    held: list[t.Point] = []
+    held: list[tuple[Step, t.Point | None]] = []
     for row in rows:
         across, up = _corners(start_and_best(row))
         x += [*across, None]
         y += [*up, None]
         name = f"{row.trajectory.problem.slug} {row.trajectory.problem.name}"
-        held += _known([_attempt(row, step, link, "passed", f"{name} ") for step in row.held])
+        held += [(step, _attempt(row, step, link, "passed", f"{name} ")) for step in row.held]
         if row.gap is not None and row.best is not None:
             sentence = f"{name}, best #{row.best.number}: {figures.ratio(row.gap)} of SOL"
             ends[row.near].append(t.Point(float(len(row.ended)), row.gap, link(row, row.best.number), sentence))
@@ -117,7 +124,7 @@ def _many(rows: Sequence[Row], link: Link, thick: Sequence[float]) -> list[t.Tra
         {**t.line(x, y, "--ctl", 1, steps=True), "opacity": 0.5},
         t.marks(ends[False], t.END),
         t.marks(ends[True], t.NEAR),
-        t.marks(held, t.HELD),
+        *_held(held),
         t.line(list(range(len(thick))), thick, "--ink", 2.25, steps=True),
     ]
     if thick:

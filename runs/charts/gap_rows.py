@@ -13,7 +13,6 @@ from runs import figures
 from runs.charts import template as t
 from runs.charts.tables import Column, Row, Table
 from runs.readings import Reading, Step
-from sol.gap.standing import standing_of
 
 NAMED = 40
 TALL, FLAT = 30, 8
@@ -70,7 +69,8 @@ def _traces(
         _ticks(rows, lambda one: one.eager_gap, at, ("--base", "3px,2px" if named else "solid")),
         _ticks(rows, lambda one: one.over_sol(one.floor_s), at, ("--sol", "1px,2px")),
         t.marks(_best(rows, at, address), t.BEST if named else t.BEST._replace(size=6)),
-        t.marks(_held(rows, at, address), t.HELD if named else t.HELD._replace(size=7)),
+        t.marks(_held(rows, lambda one: one.waiting, at, address), t.HELD._replace(size=9 if named else 7)),
+        t.marks(_held(rows, lambda one: one.hacked, at, address), t.HACKED._replace(size=9 if named else 7)),
     ]
 
 
@@ -118,24 +118,27 @@ def _best(rows: Sequence[Reading], at: Callable[[float], float], address: t.Addr
 
 def _sentence(one: Reading, best: Step, gap: float) -> str:
     speedup = f", {figures.ratio(one.speedup)} over eager" if one.speedup else ""
-    words = standing_of(best.time_s, one.floor_s, one.sol_s).sentence
+    words = one.told(best)
     return f"{one.title}, best #{best.number}: {figures.ratio(gap)} of SOL{speedup}{f'; {words}' if words else ''}"
 
 
-def fastest_held(one: Reading) -> Step | None:
-    """The fastest attempt below the floor."""
-    return min(one.held, key=lambda step: step.time_s or math.inf, default=None)
+def fastest_held(one: Reading, among: Sequence[Step] | None = None) -> Step | None:
+    """The fastest attempt whose time does not count."""
+    return min(one.held if among is None else among, key=lambda step: step.time_s or math.inf, default=None)
 
 
-def _held(rows: Sequence[Reading], at: Callable[[float], float], address: t.Address) -> list[t.Point]:
+def _held(
+    rows: Sequence[Reading], among: Callable[[Reading], Sequence[Step]], at: Callable[[float], float],
+    address: t.Address,
+) -> list[t.Point]:  # fmt: skip
     found = []
     for index, one in enumerate(rows):
-        step = fastest_held(one)
+        step = fastest_held(one, among(one))
         ratio = one.over_sol(step.time_s) if step else None
         if step and ratio:
-            more = f"; {len(one.held) - 1} more below it" if len(one.held) > 1 else ""
-            words = standing_of(step.time_s, one.floor_s).sentence
-            sentence = f"{one.title} #{step.number}: {figures.ratio(ratio)} of SOL, {words}{more}"
+            others = len(among(one)) - 1
+            more = f"; {others} more held" if others else ""
+            sentence = f"{one.title} #{step.number}: {figures.ratio(ratio)} of SOL, {one.told(step)}{more}"
             found.append(t.Point(at(ratio), index, address(one.slug, step.number), sentence))
     return found
 
@@ -187,7 +190,7 @@ _COLUMNS = (
     Column("best_s", "Best, ms", "ms", "no passing kernel that counts"),
     Column("attempt", "Attempt", "count", "no passing kernel that counts"),
     Column("gap", "Gap", "times", "no passing kernel that counts"),
-    Column("below_floor", "Below the floor", "count"),
+    Column("held", "Not counted", "count"),
     Column("not_measured", "Without a time", "count"),
 )
 

@@ -16,7 +16,7 @@ from runs.charts.clusters import Cluster, clusters
 from runs.charts.tables import Column, Row, Table
 from runs.readings import Reading, Step
 from sol.bounds.record import Device
-from sol.gap.standing import standing_of
+from sol.gap.standing import Held
 
 
 def placed(readings: Sequence[Reading]) -> list[Reading]:
@@ -48,8 +48,9 @@ def roofline_chart(
     alone = [part for part in parts if len(part.steps) == 1]
     several = [part for part in parts if len(part.steps) > 1]
     best = [Cluster(one, (one.best,)) for one in rows if one.best]
-    held = [Cluster(one, (step,)) for one in rows for step in one.held]
-    rates = [achieved(part.reading, part.steps[0]) for part in (*parts, *best, *held)]
+    held = [Cluster(one, (step,)) for one in rows for step in one.waiting]
+    hacked = [Cluster(one, (step,)) for one in rows for step in one.hacked]
+    rates = [achieved(part.reading, part.steps[0]) for part in (*parts, *best, *held, *hacked)]
     x_range, y_range = _ranges(rows, rates, device)
     data = [
         *(_roofs(device, x_range) if device else []),
@@ -57,6 +58,7 @@ def roofline_chart(
         t.marks([_point(part, address) for part in several], t.SEVERAL),
         t.marks([_point(part, address, "best ") for part in best], t.BEST._replace(size=8)),
         t.marks([_point(part, address) for part in held], t.HELD),
+        t.marks([_point(part, address) for part in hacked], t.HACKED),
     ]
     layout = {
         "height": 320, "margin": {"l": 84, "r": 18, "t": 12, "b": 42},
@@ -129,7 +131,7 @@ def _names(device: Device, x_range: tuple[int, int], y_range: tuple[int, int]) -
 def _point(part: Cluster, address: t.Address, word: str = "") -> t.Point:
     one, step = part.reading, part.steps[0]
     rate = achieved(one, step)
-    words = standing_of(step.time_s, one.floor_s, one.sol_s).sentence
+    words = one.told(step)
     sentence = f"{one.title}, {word}#{step.number}: {figures.scaled(rate, 'FLOP/s')}{f'; {words}' if words else ''}"
     if len(part.steps) > 1:
         slowest = figures.scaled(achieved(one, part.steps[-1]), "FLOP/s")
@@ -152,15 +154,15 @@ _COLUMNS = (
 
 
 def roofline_table(readings: Sequence[Reading], address: t.Address) -> Table:
-    """Each measured attempt; the page shows the best of each problem and those below the floor."""
+    """Each measured attempt; the page shows the best of each problem and those that do not count."""
     rows = []
     for one in placed(readings):
         for step in one.steps:
             if step.time_s is None:
                 continue
-            word = "below the floor, under review" if step.held else "best" if step is one.best else "other"
+            word = Held(step.held).word if step.held else "best" if step is one.best else "other"
             values = (
                 one.slug, step.number, word, one.intensity, one.flops, step.time_s, achieved(one, step)
             )  # fmt: skip
             rows.append(Row(values, address(one.slug, step.number), aside=word == "other"))
-    return Table("Each problem's best attempt, and those below the floor", _COLUMNS, rows)
+    return Table("Each problem's best attempt, and those that do not count", _COLUMNS, rows)

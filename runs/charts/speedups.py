@@ -15,7 +15,7 @@ from runs.charts.clusters import Cluster, clusters
 from runs.charts.tables import Column, Row, Table
 from runs.readings import Reading, Step
 from sol.bounds.score import SolScoreWithheld, sol_score
-from sol.gap.standing import standing_of
+from sol.gap.standing import Held
 
 
 def placed(readings: Sequence[Reading]) -> list[Reading]:
@@ -42,12 +42,14 @@ def speedups_chart(
     known = set(map(id, rows))
     parts = [part for part in (clusters(rows)[0] if merged is None else merged) if id(part.reading) in known]
     best = [Cluster(one, (one.best,)) for one in rows if one.best]
-    held = [Cluster(one, (step,)) for one in rows for step in one.held]
+    held = [Cluster(one, (step,)) for one in rows for step in one.waiting]
+    hacked = [Cluster(one, (step,)) for one in rows for step in one.hacked]
     groups = [
         (_points([part for part in parts if len(part.steps) == 1], address), t.OTHER),
         (_points([part for part in parts if len(part.steps) > 1], address), t.SEVERAL),
         (_points(best, address, "best "), t.BEST._replace(size=8)),
         (_points(held, address), t.HELD),
+        (_points(hacked, address), t.HACKED),
     ]
     every = [point for points, _ in groups for point in points]
     first, last = t.octaves([point.x for point in every], 0.2, 1 + epsilon)
@@ -80,7 +82,7 @@ def _points(parts: Sequence[Cluster], address: t.Address, word: str = "") -> lis
         if speedup is None:
             continue
         share = fraction(one, step)
-        words = standing_of(step.time_s, one.floor_s, one.sol_s).sentence
+        words = one.told(step)
         sentence = (
             f"{one.title}, {word}#{step.number}: {figures.ratio(speedup)} over eager, "
             f"{figures.percent(share)} of SOL{f'; {words}' if words else ''}"
@@ -109,24 +111,24 @@ _COLUMNS = (
 
 
 def speedups_table(readings: Sequence[Reading], address: t.Address) -> Table:
-    """Each measured attempt; the page shows the best of each problem and those below the floor."""
+    """Each measured attempt; the page shows the best of each problem and those that do not count."""
     rows = []
     for one in placed(readings):
         for step in one.steps:
             if step.time_s is None:
                 continue
-            word = "below the floor, under review" if step.held else "best" if step is one.best else "other"
+            word = Held(step.held).word if step.held else "best" if step is one.best else "other"
             score, why = _score(one, step)
             values = (
                 one.slug, step.number, word, step.time_s, step.eager_s, own_speedup(step), fraction(one, step),
                 score, why,
             )  # fmt: skip
             rows.append(Row(values, address(one.slug, step.number), aside=word == "other"))
-    return Table("Each problem's best attempt, and those below the floor", _COLUMNS, rows)
+    return Table("Each problem's best attempt, and those that do not count", _COLUMNS, rows)
 
 
 def _score(one: Reading, step: Step) -> tuple[float | None, str | None]:
     if step.held:
-        return None, standing_of(step.time_s, one.floor_s).sentence
+        return None, one.told(step)
     found = sol_score(step.time_s or math.nan, step.eager_s or math.nan, one.sol_s or math.nan)
     return (None, found.sentence) if isinstance(found, SolScoreWithheld) else (found, None)

@@ -3,7 +3,7 @@
 Colours are names of the style sheet's tokens ("--ink"); the page's script puts the theme's colours in their place. An
 annotation's ``narrow`` says what changes below 560 pixels, False that it is left out there; a figure's ``narrow`` is
 laid over its layout. Meaning never rests on colour alone: filled best, hollow others, squares for several attempts in
-one mark, hollow diamonds below the floor, dashes for baselines, dots for the floor.
+one mark, hollow diamonds for what is held and filled ones for settled hacks, dashes for baselines, dots for the floor.
 """
 
 from __future__ import annotations
@@ -55,6 +55,7 @@ END = Kind("circle-open", "--ink-3", 7)
 OTHER = Kind("circle-open", "--ctl", 6)
 SEVERAL = Kind("square-open", "--ctl", 7)
 HELD = Kind("diamond-open", "--severe", 9)
+HACKED = Kind("diamond", "--severe", 9)
 
 
 def marks(points: Sequence[Point], kind: Kind) -> Trace:

@@ -29,14 +29,17 @@ from kernels.targets import Policy, Target
 from kernels.toolchain import Cache
 from kernels.toolchain.report import BuildReport
 from runs import engine, jobs
+from runs.auditing import audit_attempt
 from runs.feedback import findings_of
 from runs.fleet import CPU
 from runs.gap_pane import evidence_of
 from runs.handlers.problem_files import problem_file
 from runs.handlers.subjects import attempt_of
+from runs.holding import weigh
 from runs.jobs import Lease
 from runs.models import Attempt, Job
 from runs.states import AttemptState, JobKind
+from sol.cases import raise_flags
 from sol.gap.assessment import assess
 from sol.gap.record import Gap
 
@@ -53,13 +56,17 @@ def handle_evaluate(job: Job, lease: Lease) -> None:
         return
     with problem_file(attempt.trajectory.problem) as path:
         evaluation = evaluate(request_of(attempt, str(path), artifacts), cancelled=lease.stop)
+    flags = audit_attempt(attempt, evaluation)
     lease.check()
     with jobs.settling(job):
         attempt.evaluation = _store(attempt, evaluation)
+        case = raise_flags(attempt.kernel, attempt.trajectory.problem, flags, attempt.evaluation)
         attempt.reason = evaluation.reason or ""
         found = findings_of(attempt, evaluation.outcome, evaluation.detail, evaluation=evaluation)
         result = _measured(attempt.number, evaluation)
         engine.record_measured(attempt, replace(result, gap=_gap(attempt, evaluation), feedback=found))
+        if case is not None:
+            weigh(case)
 
 
 def artifacts_of(build: Build | None) -> dict[str, str] | None:

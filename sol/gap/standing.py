@@ -1,7 +1,7 @@
-"""Where a measured time stands beside its two bounds: the one rule by which a time counts or is held for review.
+"""Where a measured time stands beside its two bounds, and why one is held: the rule by which a time counts.
 
 Every best, mean, speedup, order, chart, event and budget asks here. It decides nothing about why a time is too
-short: that is a person's to settle.
+short: that is a person's to settle. What a person settled (``sol.models.Case``) goes before the bounds.
 """
 
 from __future__ import annotations
@@ -50,6 +50,47 @@ _SENTENCES = {
     TimeStanding.UNBOUNDED: "",
     TimeStanding.NORMAL: "",
 }
+
+
+class Held(StrEnum):
+    """Why a time does not count. No member stands for a time that does: that is the empty string in rows."""
+
+    FLOOR = "floor"
+    FLAGGED = "flagged"
+    HACKED = "hacked"
+    BUG = "bug"
+
+    @property
+    def word(self) -> str:
+        """What stands in an outcome's place."""
+        return _HELD_WORDS[self]
+
+    @property
+    def sentence(self) -> str:
+        """For people."""
+        return _HELD_SENTENCES[self]
+
+
+_HELD_WORDS = {
+    Held.FLOOR: "below the floor",
+    Held.FLAGGED: "flagged",
+    Held.HACKED: "reward hack",
+    Held.BUG: "bug",
+}
+_HELD_SENTENCES = {
+    Held.FLOOR: "below the floor: under review, not counted",
+    Held.FLAGGED: "an open severe flag: under review, not counted",
+    Held.HACKED: "settled as a hack: not counted",
+    Held.BUG: "settled as a bug: not counted",
+}
+
+
+def told(held: str, time_s: float | None, floor_s: float | None, sol_s: float | None = None) -> str:
+    """What is to be said of a time: why it is held, else where it stands; empty where nothing is."""
+    standing = standing_of(time_s, floor_s, sol_s)
+    if held:
+        return standing.sentence if standing.held and held == Held.FLOOR else Held(held).sentence
+    return "below the floor, settled as honest" if standing.held else standing.sentence
 
 
 def standing_of(time_s: float | None, floor_s: float | None, sol_s: float | None = None) -> TimeStanding:

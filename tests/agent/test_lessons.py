@@ -56,9 +56,11 @@ def test_nothing_is_learned_from_a_flagged_attempt_nor_over_one() -> None:
     assert [draft.attempt for draft in drafts(settings(), flagged)] == []
 
 
-def test_a_time_below_the_floor_teaches_nothing() -> None:
-    fast = (started(), *tried(1, "a", passed(1, 12e-3), None), *tried(2, "y.once(w)", passed(2, 1e-4)))
+def test_a_time_below_the_floor_teaches_once_a_person_lifted_it() -> None:
+    below = passed(2, 1e-4, flagged=True)
+    fast = (started(), *tried(1, "a", passed(1, 12e-3), None), *tried(2, "y.once(w)", below))
     assert drafts(settings(), fast) == ()
+    assert [draft.attempt for draft in drafts(settings(), (*fast, replace(below, flagged=False)))] == [2]
 
 
 def test_a_gain_that_a_busy_machine_made_is_none() -> None:

@@ -11,7 +11,8 @@ from agent.steps import Measured
 from kernels.harness.evaluation import Outcome
 from runs import engine
 from runs.models import Attempt, Trajectory
-from runs.queries import NOT_BELOW_FLOOR, best_attempts_on
+from runs.queries import best_attempts_on
+from sol.gap.standing import Held, standing_of
 from tests.web.rows import attempt, problem, run, trajectory
 
 FLOOR_S, SOL_S = 1e-3, 1.2e-3
@@ -48,7 +49,7 @@ def test_it_is_no_best_however_little_below(row: Trajectory, time_s: float) -> N
     row.refresh_from_db()
     assert (row.best, row.best_s, row.attempts_done) == (None, None, 1)
     assert (one.new_best, one.change_of_best, one.time_s) == (False, None, time_s)
-    assert one.standing.held
+    assert (one.held, one.standing.held) == (Held.FLOOR, True)
     assert (one.gap, one.speedup) == (None, None)
 
 
@@ -79,14 +80,14 @@ def test_the_agent_neither_counts_it_nor_searches_from_it(row: Trajectory) -> No
     assert [events[one.number].flagged for one in attempts] == [False, True]
 
 
-def test_the_database_holds_the_same_rule(row: Trajectory) -> None:
+def test_the_row_says_what_the_rule_says(row: Trajectory) -> None:
     for number, share in enumerate((0.5, 0.9, 0.9999, 1.0, 1.05, 3.0), 1):
         measured(row, number, FLOOR_S * share)
     unbounded = Trajectory.objects.create(run=run(row.run.owner), problem=row.problem, size="cpu")
     attempt(unbounded, 1, time_s=1e-9)
     for one in Attempt.objects.filter(time_s__isnull=False).select_related("trajectory"):
-        inside = Attempt.objects.filter(NOT_BELOW_FLOOR, pk=one.pk).exists()
-        assert inside == one.standing.counts, one
+        assert (one.held == "") == standing_of(one.time_s, one.trajectory.floor_s).counts, one
+        assert (one.counted_s is None) == bool(one.held)
     below = [one.time_s for one in best_attempts_on(row.problem.pk) if one.trajectory_id == row.pk]
     assert below == sorted(time for time in below if time is not None and time >= FLOOR_S)
     assert Attempt.objects.filter(trajectory=row, time_s__lt=F("trajectory__floor_s")).count() == 3

@@ -31,7 +31,7 @@ SOL = 1e-3
 CPU = Device("a CPU", "cpu", {"f32": 2.4e11, "bf16": 9e11}, {"f32": 1.2e11}, 2e10, None, None, "measured", None, {})
 
 
-def step(number: int, over_sol: float | None, *, eager: float = 8.0, held: bool = False) -> Step:
+def step(number: int, over_sol: float | None, *, eager: float = 8.0, held: str = "") -> Step:
     """A passed attempt at a multiple of SOL, or one that was not measured."""
     if over_sol is None:
         return Step(number, "done", "incorrect", None)
@@ -59,7 +59,7 @@ def symbols(figure: dict[str, Any]) -> dict[str, int]:
 
 class TestReading:
     def test_what_is_below_the_floor_is_no_best_and_no_speedup(self) -> None:
-        one = reading(step(1, 4.0), step(2, 0.3, held=True), step(3, 2.0))
+        one = reading(step(1, 4.0), step(2, 0.3, held="floor"), step(3, 2.0))
         assert one.gap == pytest.approx(2.0)
         assert one.speedup == pytest.approx(4.0)
         assert [held.number for held in one.held] == [2]
@@ -91,10 +91,10 @@ class TestGapRows:
         assert [one.slug for one in drawn(rows)] == ["b", "a"]
 
     def test_each_best_opens_its_candidate_and_what_is_held_has_its_own_mark(self) -> None:
-        figure = gap_rows_chart([reading(step(1, 2.0), step(2, 0.3, held=True))], address)
+        figure = gap_rows_chart([reading(step(1, 2.0), step(2, 0.3, held="floor"))], address)
         assert opened(figure) == ["/own/1/1/", "/own/1/2/"]
         assert symbols(figure) == {"circle": 1, "diamond-open": 1}
-        held = figure["data"][-1]
+        held = figure["data"][-2]
         assert "suspect: more than 10 % below the floor; under review, not counted" in held["customdata"][0][1]
 
     def test_the_near_band_ends_at_the_run_s_epsilon(self) -> None:
@@ -153,7 +153,7 @@ class TestSpeedups:
         ]
 
     def test_the_score_is_guarded(self) -> None:
-        table = speedups_table([reading(step(1, 2.0), step(2, 0.9), step(3, 0.3, held=True))], address)
+        table = speedups_table([reading(step(1, 2.0), step(2, 0.9), step(3, 0.3, held="floor"))], address)
         scores = [(row.values[7], row.values[8]) for row in table.rows]
         assert scores[0] == (pytest.approx(1 / (1 + 1 / 7)), None)
         assert scores[1] == (None, "below the bound, under review")
@@ -166,7 +166,7 @@ class TestFastP:
         reading(step(1, 8.0), step(2, 4.0)),  # 2×
         reading(step(1, 2.0)),  # 4×
         reading(step(1, None)),
-        reading(step(1, 0.2, held=True)),
+        reading(step(1, 0.2, held="floor")),
     ]
 
     def test_who_has_no_kernel_that_counts_is_not_reached(self) -> None:
@@ -261,7 +261,7 @@ class TestFewerMarks:
 
 
 def test_figures_are_json_without_nan_and_name_tokens_for_colours() -> None:
-    rows = [reading(step(1, 2.0), step(2, 0.3, held=True)), reading(step(1, None), slug="b", eager_s=None)]
+    rows = [reading(step(1, 2.0), step(2, 0.3, held="floor")), reading(step(1, None), slug="b", eager_s=None)]
     both = compare(rows, rows, ("r-1", "r-2"))
     for figure in (
         gap_rows_chart(rows, address), roofline_chart(rows, CPU, address), speedups_chart(rows, address),

@@ -15,7 +15,7 @@ _TENSORS = 40
 
 def head(scene: Scene) -> str:
     """The first line of the user message."""
-    done, most = len(scene.state.attempts), scene.settings.attempts
+    done, most = len(scene.state.attempts), scene.state.settings.attempts
     return f"# Attempt {min(done + 1, most)} of {most}"
 
 
