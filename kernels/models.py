@@ -147,7 +147,15 @@ class Evaluation(models.Model):
     created = models.DateTimeField(auto_now_add=True)
 
     class Meta:
-        indexes: ClassVar = [models.Index(fields=["problem", "size", "machine", "created"])]
+        indexes: ClassVar = [
+            models.Index(fields=["problem", "size", "machine", "created"]),
+            # The latest time of torch eager on a machine, without a look at the evaluations.
+            models.Index(
+                fields=["machine", "problem", "size", "id"],
+                condition=models.Q(eager_s__isnull=False),
+                name="eager_of",
+            ),
+        ]
 
     def __str__(self) -> str:
         return f"{self.kernel} on {self.problem.slug}: {self.outcome}"
@@ -157,6 +165,7 @@ class Profile(models.Model):
     """One profile of a kernel on a problem. ``record`` is the Profile's JSON; its times are no measurement.
 
     ``report`` is the name of the ``.ncu-rep`` in the folder of reports, empty where none is kept (any more).
+    ``elsewhere`` is the digest of the archive that brought it, empty where a worker of this installation took it.
     """
 
     kernel = models.ForeignKey(Kernel, on_delete=models.CASCADE, related_name="profiles")
@@ -171,6 +180,7 @@ class Profile(models.Model):
     reason = models.CharField(max_length=30, blank=True)
     record = models.JSONField()
     report = models.CharField(max_length=80, blank=True)
+    elsewhere = models.CharField(max_length=64, blank=True, default="")
     created = models.DateTimeField(auto_now_add=True)
 
     class Meta:
