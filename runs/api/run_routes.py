@@ -21,6 +21,8 @@ from runs.errors import RequestNotValid
 from runs.forms import TOLERANCES
 from runs.launching import LaunchOrder
 from runs.models import Run, Trajectory
+from runs.roles import Right, require
+from runs.states import Order
 
 router = Router(tags=["runs"])
 
@@ -77,6 +79,7 @@ def _item(run: Run, problems: int, done: int) -> dict[str, Any]:
 def start_run(request: ApiRequest, wanted: RunWanted) -> HttpResponse:
     """Each problem's translated program is attempt 1; candidates posted to its trajectory are the others."""
     user = request.auth.user
+    require(user, Right.LAUNCH)
 
     def work() -> RunForm:
         return run_form(launching.launch(user, _order(wanted)), yours=True)
@@ -112,6 +115,7 @@ def _order(wanted: RunWanted) -> LaunchOrder:
         steering=False,
         seed=0,
         tolerance=wanted.tolerance,
+        order=Order.LISTED,
     )
 
 
@@ -161,7 +165,7 @@ def trajectory_item(row: Trajectory) -> dict[str, Any]:
 
 @router.post("/runs/{int:run}/cancel", response=RunForm, summary="Cancel a run")
 def cancel_run(request: ApiRequest, run: int) -> RunForm:
-    """Stop a run: its owner's and staff's right. Twice does nothing."""
+    """Stop a run: its owner's and admins' right. Twice does nothing."""
     user = request.auth.user
     row = get_run_to_change(user, run)
     control.cancel(row, user)

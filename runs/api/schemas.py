@@ -37,9 +37,10 @@ class Wanted(Schema):
 
 
 class Me(Schema):
-    """Who asks; ``token`` is null for a session."""
+    """Who asks, with their role; ``token`` is null for a session."""
 
     user: str
+    role: str
     token: str | None
     scope: str
 
@@ -170,6 +171,56 @@ class RunForm(RunItem):
     trajectories: list[TrajectoryItem]
 
 
+class BudgetWanted(Wanted):
+    """Other limits for a run; what is not named stays. ``epsilon`` is a fraction; null: rule off, or no limit."""
+
+    attempts: Annotated[int | None, Field(ge=1, le=1000)] = None
+    pool: Annotated[int | None, Field(ge=1, le=1_000_000)] = None
+    epsilon: Annotated[float | None, Field(ge=0, le=10, allow_inf_nan=False)] = None
+    patience: Annotated[int | None, Field(ge=2, le=1000)] = None
+    token_limit: Annotated[int | None, Field(ge=1, le=10**12)] = None
+    cost_limit: Annotated[float | None, Field(gt=0, le=1e9, allow_inf_nan=False)] = None
+
+
+class BudgetForm(Schema):
+    """A run's limits and what is used: ``used_attempts`` by the problem with the most, ``used_pool`` by all together.
+
+    ``used_cost`` and ``currency`` are null where no model with prices was asked.
+    """
+
+    run: int
+    state: str
+    attempts: int
+    pool: int | None
+    epsilon: float | None
+    patience: int | None
+    token_limit: int | None
+    cost_limit: float | None
+    used_attempts: int
+    used_pool: int
+    used_tokens: int
+    used_cost: float | None
+    currency: str | None
+
+
+class ChangeItem(Schema):
+    """One thing that somebody did to a run. ``record`` has an action's numbers: limits before and after, how many
+    problems and attempts go on. ``user`` is null for somebody who has left."""
+
+    action: str
+    user: str | None
+    problem: str | None
+    words: str
+    record: dict[str, Any]
+    created: datetime
+
+
+class ChangePage(Schema):
+    """What was done to a run since its launch, the newest first."""
+
+    items: list[ChangeItem]
+
+
 class TrajectoryForm(TrajectoryItem):
     """A trajectory whole. ``seed_program`` is what attempt 1 tries; null until it is prepared.
 
@@ -230,12 +281,14 @@ class FindingForm(Schema):
 
 
 class Round(Schema):
-    """What one attempt came to. ``flagged``: its time is under review and does not count. ``findings`` are what the
-    feedback tools found, with their advice."""
+    """What one attempt came to. ``reason`` is why it is incorrect. ``flagged``: its time does not count; ``held`` is
+    then floor, flagged, hacked or bug, ``why_held`` what to do about it in words, and there is no speedup and no gap.
+    ``findings`` are what the feedback tools found, with their advice."""
 
     number: int
     state: str
     outcome: str | None
+    reason: str | None
     detail: str
     parent: int | None
     language: str
@@ -248,6 +301,8 @@ class Round(Schema):
     gap: float | None
     new_best: bool
     flagged: bool
+    held: str | None
+    why_held: str | None
     findings: list[FindingForm]
     created: datetime
     finished: datetime | None

@@ -10,12 +10,13 @@ from django.urls import URLPattern, URLResolver, path
 from ninja import NinjaAPI, Router
 from ninja.openapi.schema import OpenAPISchema
 
-from runs.api import problem_routes, run_routes, trajectory_routes
+from runs.api import control_routes, problem_routes, run_routes, trajectory_routes
 from runs.api.answers import MEDIA_TYPE, JsonObject, add_handlers, problem
 from runs.api.auth import ApiRequest, Bearer, Session
 from runs.api.once import HEADER
 from runs.api.schemas import Me
 from runs.errors import NothingHere
+from runs.roles import role_of
 
 _WORDS = (
     "What an agent outside needs: read problems and bounds, start a run, post candidates, wait for what they come to. "
@@ -85,7 +86,7 @@ me = Router(tags=["account"])
 def read_me(request: ApiRequest) -> Me:
     """Whose token this is and what it may do."""
     caller = request.auth
-    return Me(user=caller.user.get_username(), token=caller.token, scope=caller.scope)
+    return Me(user=caller.user.get_username(), role=role_of(caller.user), token=caller.token, scope=caller.scope)
 
 
 def _make() -> Api:
@@ -99,7 +100,7 @@ def _make() -> Api:
         openapi_url=None,
         urls_namespace="api",
     )
-    for router in (me, problem_routes.router, run_routes.router, trajectory_routes.router):
+    for router in (me, problem_routes.router, run_routes.router, control_routes.router, trajectory_routes.router):
         api.add_router("", router)
     add_handlers(api)
     return api

@@ -149,6 +149,11 @@ def test_every_route_answers_as_documented(as_alice: Asker, alice: User, script:
         assert as_alice.get(path).status_code < 500, path
     as_alice.post("/runs", {"problems": ["own/1"]})
     as_alice.post(f"/trajectories/{key}/end", {"words": "enough"})
+    for act in ("pause", "resume", "retry", "budget"):
+        as_alice.post(f"/runs/{run.pk}/{act}", {})
+    as_alice.get(f"/runs/{run.pk}/budget")
+    as_alice.get(f"/runs/{run.pk}/changes")
+    as_alice.post(f"/trajectories/{key}/stop")
     as_alice.post(f"/runs/{run.pk}/cancel")
     documented = {(method, path) for path, methods in document()["paths"].items() for method in methods}
     assert as_alice.used == documented

@@ -20,7 +20,7 @@ from tests.api.worlds import text, trajectory_of
 
 def test_a_token_says_whose_it_is_and_notes_its_use(as_alice: Asker) -> None:
     answer = as_alice.get("/me")
-    assert answer.json() == {"user": "alice", "token": "test", "scope": "submit"}
+    assert answer.json() == {"user": "alice", "role": "runner", "token": "test", "scope": "submit"}
     assert ApiToken.objects.get().last_used is not None
 
 
@@ -101,7 +101,7 @@ def test_a_session_reads_but_writes_only_with_its_csrf_token(alice: User, run: R
     client = Client(enforce_csrf_checks=True)
     client.force_login(alice)
     browser = Asker(None, client)
-    assert browser.get("/me").json() == {"user": "alice", "token": None, "scope": "submit"}
+    assert browser.get("/me").json() == {"user": "alice", "role": "runner", "token": None, "scope": "submit"}
     path = f"/trajectories/{trajectory_of(run).pk}/candidates"
     answer = browser.post(path, {"text": text(1)})
     assert (answer.status_code, name_of(answer)) == (403, "form-forged")
