@@ -1,8 +1,9 @@
-"""Three typed readers of environment variables; every option of the application goes through one of them."""
+"""Typed readers of environment variables; every option of the application goes through one of them."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 
 
 def env_str(name: str, default: str) -> str:
@@ -40,3 +41,26 @@ def env_bool(name: str, default: bool) -> bool:
         return words[text.lower()]
     except KeyError:
         raise ValueError(f"{name} is {text!r}; 1 or 0 would be right") from None
+
+
+def env_choice(name: str, default: str, right: Sequence[str]) -> str:
+    """The variable where it is one of ``right``; ValueError for anything else."""
+    text = env_str(name, default)
+    if text not in right:
+        raise ValueError(f"{name} is {text!r}; one of {', '.join(right)} would be right")
+    return text
+
+
+def env_map(name: str, right: Sequence[str]) -> dict[str, str]:
+    """``a=x,b=y`` as a dictionary whose values are of ``right``; ValueError for anything else."""
+    found = {}
+    for part in env_str(name, "").split(","):
+        key, _, value = (piece.strip() for piece in part.partition("="))
+        if not part.strip():
+            continue
+        if not key or value not in right:
+            raise ValueError(
+                f"{name} has {part.strip()!r}; NAME=ROLE with a role of {', '.join(right)} would be right"
+            )
+        found[key] = value
+    return found

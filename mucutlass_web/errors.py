@@ -36,3 +36,17 @@ class NotReady(UserError):
     """A process of ``serve`` did not come up."""
 
     template = "{part} did not answer within {seconds} s; its last words are in {log}"
+
+
+class SsoNotReachable(UserError):
+    """The single sign-on provider does not answer as one."""
+
+    template = (
+        "the provider at {issuer} does not answer ({why}); sign in with name and password, or try again later"
+    )
+
+
+class SsoRefused(UserError):
+    """Somebody whom the provider sent and who cannot come in."""
+
+    template = "{why}; {right} would be right"

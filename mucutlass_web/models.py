@@ -1,4 +1,4 @@
-"""Sign-in links: how the person who typed ``make run`` gets in without a password."""
+"""Ways in beside a password: one-time links, and accounts of a single sign-on provider."""
 
 from __future__ import annotations
 
@@ -16,3 +16,17 @@ class SignInLink(models.Model):
 
     def __str__(self) -> str:
         return f"sign-in link of {self.user}"
+
+
+class Identity(models.Model):
+    """An account as a single sign-on provider knows it; an e-mail address may change, ``subject`` does not."""
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="identities")
+    issuer = models.CharField(max_length=200)
+    subject = models.CharField(max_length=255)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["issuer", "subject"], name="one_account_an_identity")]
+
+    def __str__(self) -> str:
+        return f"{self.user} at {self.issuer}"

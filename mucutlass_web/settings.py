@@ -8,7 +8,8 @@ from typing import Any
 
 import dj_database_url
 
-from mucutlass_web.environment import env_bool, env_int, env_str
+from mucutlass_web.environment import env_bool, env_choice, env_int, env_map, env_str
+from runs.roles import Role
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
@@ -66,6 +67,7 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "mucutlass_web.arrivals.ArrivalMiddleware",
     "django.contrib.auth.middleware.LoginRequiredMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
@@ -88,6 +90,7 @@ TEMPLATES: list[dict[str, Any]] = [
         },
     },
 ]
+AUTHENTICATION_BACKENDS = ["mucutlass_web.backends.MemberBackend", "mucutlass_web.sso.SsoBackend"]
 LOGIN_URL = "sign-in"
 LOGIN_REDIRECT_URL = "runs-list"
 LOGOUT_REDIRECT_URL = "sign-in"
@@ -95,6 +98,27 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator"},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
 ]
+
+# --- people: when they were seen, the proxies in front, single sign-on (off without an issuer and a client) --------
+SEEN_EVERY_S = env_int("MUCUTLASS_SEEN_EVERY_S", 60)
+TRUSTED_PROXIES = env_int("MUCUTLASS_PROXIES", 0)
+if SESSION_COOKIE_SECURE and TRUSTED_PROXIES:
+    SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+OIDC_ISSUER = env_str("MUCUTLASS_OIDC_ISSUER", "")
+OIDC_NAME = env_str("MUCUTLASS_OIDC_NAME", "single sign-on")
+OIDC_RP_CLIENT_ID = env_str("MUCUTLASS_OIDC_CLIENT_ID", "")
+OIDC_RP_CLIENT_SECRET = env_str("MUCUTLASS_OIDC_CLIENT_SECRET", "")
+OIDC_RP_SIGN_ALGO = env_str("MUCUTLASS_OIDC_ALGORITHM", "RS256")
+OIDC_RP_SCOPES = env_str("MUCUTLASS_OIDC_SCOPES", "openid email profile")
+OIDC_ROLE_CLAIM = env_str("MUCUTLASS_OIDC_ROLE_CLAIM", "")
+OIDC_ROLES = env_map("MUCUTLASS_OIDC_ROLES", tuple(Role))
+OIDC_DEFAULT_ROLE = env_choice("MUCUTLASS_OIDC_DEFAULT_ROLE", Role.VIEWER.value, ("none", *Role)).replace(
+    "none", ""
+)
+OIDC_DOMAINS = [part.strip().lower() for part in env_str("MUCUTLASS_OIDC_DOMAINS", "").split(",") if part.strip()]
+OIDC_USE_PKCE = True
+OIDC_TIMEOUT = 10
+OIDC_AUTHENTICATION_CALLBACK_URL = "sso-callback"
 
 # --- database: SQLite beside the workers, PostgreSQL by DATABASE_URL ------------------------------
 _DATABASE_URL = env_str("DATABASE_URL", f"sqlite:///{STATE_DIR / 'db.sqlite3'}")
@@ -127,6 +151,8 @@ CELERY_TASK_PUBLISH_RETRY = False
 JOB_LEASE_S = env_int("MUCUTLASS_JOB_LEASE_S", 30)
 JOB_TRIES = env_int("MUCUTLASS_JOB_TRIES", 3)
 WORKER_HEARTBEAT_S = 3
+# How old what a poll of a run's page is told may be: viewers share one look at it.
+LIVE_FRESH_S = env_int("MUCUTLASS_LIVE_FRESH_MS", 1000) / 1000
 WORKER_OFFLINE_AFTER_S = env_int("MUCUTLASS_WORKER_OFFLINE_AFTER_S", 15)
 BUILD_TIME_LIMIT_S = env_int("MUCUTLASS_BUILD_TIME_LIMIT_S", 120)
 PROBLEM_TIME_LIMIT_S = env_int("MUCUTLASS_PROBLEM_TIME_LIMIT_S", 60)
@@ -137,6 +163,10 @@ PROFILE_REPORTS_BYTES = env_int("MUCUTLASS_PROFILE_REPORTS_MB", 2048) * 2**20
 PROFILE_TIME_LIMIT_S = env_int("MUCUTLASS_PROFILE_TIME_LIMIT_S", 180)
 PROFILE_BEST = env_bool("MUCUTLASS_PROFILE_BEST", True)
 PROFILE_ISOLATION = env_str("MUCUTLASS_PROFILE_ISOLATION", "")
+
+# --- archives of runs: this installation's name in those it writes, and the largest that it reads -----------------
+INSTALLATION = env_str("MUCUTLASS_INSTALLATION", "")
+ARCHIVE_BYTES = env_int("MUCUTLASS_ARCHIVE_MB", 512) * 2**20
 
 # --- language models: JSON or TOML, or the path of such a file; it names where keys are and holds none ------------
 MODELS = env_str("MUCUTLASS_MODELS", "")

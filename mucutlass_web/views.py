@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from django.conf import settings
 from django.contrib.auth import login
 from django.contrib.auth.decorators import login_not_required
+from django.contrib.auth.forms import AuthenticationForm
 from django.contrib.auth.views import LoginView
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -12,9 +16,11 @@ from django.views.decorators.debug import sensitive_variables
 from django.views.decorators.http import require_http_methods
 
 from mucutlass_web import signin
+from mucutlass_web.sso_provider import configured
+from runs import people
 
 GONE = 410
-BACKEND = "django.contrib.auth.backends.ModelBackend"
+BACKEND = "mucutlass_web.backends.MemberBackend"
 
 
 def home(request: HttpRequest) -> HttpResponse:
@@ -29,6 +35,16 @@ class SignInView(LoginView):
     template_name = "auth/sign_in.html"
     redirect_authenticated_user = True
 
+    def form_valid(self, form: AuthenticationForm) -> HttpResponse:
+        """Signed in."""
+        people.note_sign_in(form.get_user())
+        return super().form_valid(form)
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        """With the single sign-on that is configured, by its name."""
+        sso = settings.OIDC_NAME if configured() else ""
+        return {**super().get_context_data(**kwargs), "sso": sso}
+
 
 @login_not_required
 @never_cache
@@ -40,6 +56,7 @@ def enter(request: HttpRequest, secret: str) -> HttpResponse:
         user = signin.consume(secret)
         if user is None:
             return render(request, "auth/link_gone.html", status=GONE)
+        people.note_sign_in(user)
         login(request, user, backend=BACKEND)
         return redirect("runs-list")
     link = signin.usable(secret)

@@ -40,7 +40,7 @@ def preparing_queue(target: Target) -> str:
 
 @dataclass(frozen=True, slots=True)
 class QueueState:
-    """One queue as the launch and run pages show it. ``since`` of the oldest waiting job is the page's business."""
+    """One queue as the launch and run pages show it: ``online`` are its workers that take work."""
 
     name: str
     online: int
@@ -65,7 +65,7 @@ def online_workers() -> list[Worker]:
 
 def queue_states(names: tuple[str, ...]) -> dict[str, QueueState]:
     """The state of each queue of ``names``; a queue nobody serves has ``online`` 0. Two queries."""
-    workers = online_workers()
+    workers = [worker for worker in online_workers() if worker.drained is None]
     waiting = dict(
         Job.objects.filter(state=JobState.QUEUED, queue__in=names)
         .values_list("queue")

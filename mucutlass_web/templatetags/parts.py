@@ -15,17 +15,24 @@ from kernels.harness.evaluation import Outcome
 from runs import words as run_words
 from runs.desk import spent_words
 from runs.models import Attempt, Run
+from runs.roles import Right, may
+from runs.talking import unseen
+from runs.triage.counts import open_severe
 
 register = template.Library()
 
 SECTIONS = (
     ("runs-list", "Runs", "/runs/"),
+    ("kernels", "Kernels", "/kernels/"),
     ("problems-list", "Problems", "/problems/"),
+    ("triage", "Triage", ("/triage/", "/audit/")),
     ("lessons", "Lessons", "/lessons/"),
     ("feedback", "Feedback", "/feedback/"),
     ("playground", "Playground", "/playground/"),
     ("fleet", "Fleet", "/fleet/"),
+    ("people", "People", "/people/"),
 )
+FOR_ADMINS = ("people",)
 
 
 @register.simple_tag
@@ -179,7 +186,16 @@ def main_nav(context: Context) -> dict[str, Any]:
     """The sections that exist, with the current one marked."""
     request: HttpRequest | None = context.get("request")
     path = request.path if request is not None else ""
-    return {"sections": [(name, title, path.startswith(prefix)) for name, title, prefix in SECTIONS]}
+    admin = request is not None and may(request.user, Right.ADMINISTER)
+    shown = [section for section in SECTIONS if admin or section[0] not in FOR_ADMINS]
+    sections = [(name, title, path.startswith(prefix)) for name, title, prefix in shown]
+    return {"sections": sections, "severe": open_severe()}
+
+
+@register.simple_tag(takes_context=True)
+def unseen_mentions(context: Context) -> int:
+    """Remarks that name the reader and that they have not looked at."""
+    return unseen(context["request"].user)
 
 
 @register.simple_tag(takes_context=True)

@@ -25,5 +25,5 @@ def openapi(request: HttpRequest) -> JsonResponse:
 
 def api_page(request: SignedInRequest) -> HttpResponse:
     """The document as a page. What is tried there acts as the person who is signed in."""
-    settings = {"url": reverse("api-openapi"), "deepLinking": True, "layout": "BaseLayout"}
+    settings = {"url": reverse("api-openapi"), "deepLinking": False, "layout": "BaseLayout"}
     return render(request, "account/api.html", {"settings": json.dumps(settings)})

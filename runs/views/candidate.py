@@ -10,6 +10,7 @@ from django.shortcuts import render
 from runs.access import SignedInRequest, get_attempt_for, may_change
 from runs.candidate import CandidatePage
 from runs.listings import ListingPane, listing_kind, unit_of
+from runs.roles import Right, may
 from runs.views.live import NOTHING_NEW
 
 
@@ -53,8 +54,14 @@ def _context(request: SignedInRequest, pk: int, slug: str, number: int) -> dict[
     attempt = get_attempt_for(request.user, pk, slug, number)
     asked = request.GET
     unit, view, launch = (asked.get(name, "") for name in ("unit", "view", "launch"))
-    page = CandidatePage(attempt, unit, "whole" in asked, view, launch)
-    return {"page": page, "attempt": attempt, "run": page.run, "may_change": may_change(request.user, page.run)}
+    page = CandidatePage(attempt, unit, "whole" in asked, view, launch, reader=request.user)
+    return {
+        "page": page,
+        "attempt": attempt,
+        "run": page.run,
+        "may_change": may_change(request.user, page.run),
+        "may_audit": may(request.user, Right.LAUNCH),
+    }
 
 
 def candidate_state(request: SignedInRequest, pk: int, slug: str, number: int) -> HttpResponse:

@@ -1,46 +1,74 @@
-"""Workers and queues."""
+"""Workers, cards and queues, what changes of them, and what an admin does to them."""
 
 from __future__ import annotations
 
-from datetime import timedelta
+from collections.abc import Callable
 
-from django.conf import settings
+from django.contrib import messages
 from django.http import HttpResponse
-from django.shortcuts import render
-from django.utils import timezone
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_POST, require_safe
 
+from kernels.errors import UserError
+from runs import fleet_control
 from runs.access import SignedInRequest
-from runs.fleet import CPU, LATER, queue_states
+from runs.fleet import LATER
+from runs.fleet_page import Fleet
 from runs.models import Job, Worker
-from runs.presence import DOING, oldest_waiting, subject_of
-from runs.states import JobKind, JobState
+from runs.roles import Right, require
 
 
+@require_safe
 def fleet(request: SignedInRequest) -> HttpResponse:
     """Who is online, what each does, and what waits."""
-    now = timezone.now()
-    fresh = now - timedelta(seconds=settings.WORKER_OFFLINE_AFTER_S)
-    workers = Worker.objects.select_related("job__run", "job__attempt", "job__trajectory__problem").defer(
-        "job__trajectory__bounds", "job__trajectory__problem__source"
-    )
-    rows = [
-        {
-            "worker": worker,
-            "online": worker.heartbeat >= fresh,
-            "doing": DOING.get(JobKind(worker.job.kind), worker.job.kind) if worker.job else "",
-            "subject": subject_of(worker.job) if worker.job else "",
-        }
-        for worker in workers.order_by("queue", "name")
-    ]
-    waiting = Job.objects.filter(state=JobState.QUEUED).order_by().values_list("queue", flat=True).distinct()
-    names = {CPU, LATER, "host", *waiting, *(row["worker"].queue for row in rows)}  # type: ignore[attr-defined]
-    states = queue_states(tuple(sorted(names)))
-    context = {
-        "rows": [row for row in rows if row["online"]],
-        "offline": [row for row in rows if not row["online"]],
-        "queues": list(states.values()),
-        "oldest": oldest_waiting(),
-        "later": LATER,
-        "now": now,
-    }
-    return render(request, "runs/fleet.html", context)
+    return render(request, "fleet/page.html", {"fleet": Fleet(), "later": LATER})
+
+
+@require_safe
+def fleet_live(request: SignedInRequest) -> HttpResponse:
+    """The heartbeats, and everything else where it is not what the page says in ``was``."""
+    seen = Fleet()
+    changed = request.GET.get("was", "") != seen.version
+    context = {"fleet": seen, "later": LATER, "live": True, "changed": changed}
+    return render(request, "fleet/live.html", context)
+
+
+@require_POST
+def worker_drain(request: SignedInRequest, pk: int) -> HttpResponse:
+    """Let a worker end what it does and take nothing more."""
+    return _to_worker(request, pk, fleet_control.drain)
+
+
+@require_POST
+def worker_undrain(request: SignedInRequest, pk: int) -> HttpResponse:
+    """Let it take work again."""
+    return _to_worker(request, pk, fleet_control.undrain)
+
+
+@require_POST
+def worker_remove(request: SignedInRequest, pk: int) -> HttpResponse:
+    """Forget a dead worker."""
+    return _to_worker(request, pk, fleet_control.remove)
+
+
+@require_POST
+def job_requeue(request: SignedInRequest, pk: int) -> HttpResponse:
+    """Take a job from its worker and queue it again."""
+    require(request.user, Right.ADMINISTER)
+    job = get_object_or_404(Job, pk=pk)
+    return _done(request, lambda: fleet_control.requeue(job, request.user))
+
+
+def _to_worker(request: SignedInRequest, pk: int, act: Callable[..., None]) -> HttpResponse:
+    require(request.user, Right.ADMINISTER)
+    worker = get_object_or_404(Worker, pk=pk)
+    return _done(request, lambda: act(worker, request.user))
+
+
+def _done(request: SignedInRequest, work: Callable[[], None]) -> HttpResponse:
+    try:
+        work()
+    except UserError as error:
+        said = str(error)
+        messages.error(request, f"{said[0].upper()}{said[1:]}.")
+    return redirect("fleet")

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import csv
+from dataclasses import replace
 
 from django.http import HttpResponse, JsonResponse
 from django.shortcuts import render
 
-from runs import queries, words
+from runs import words
 from runs.access import SignedInRequest, get_run_for, may_change
-from runs.board import board, time_split
+from runs.board import board
+from runs.change_words import changes_of
 from runs.charts.best import best_chart, start_and_best
+from runs.glance import glance
 from runs.live import changes
-from runs.presence import now_of
-from runs.views.context import candidate_address, shown
+from runs.views.context import candidate_address, keys_of, retryable, shown
 
 NOTHING_NEW = 204
 STOP_POLLING = 286
@@ -23,29 +25,35 @@ STOP_POLLING = 286
 def run_live(request: SignedInRequest, pk: int) -> HttpResponse:
     """What changed since the cursor ``after``: fragments by id; 204 for nothing, 286 once the run has ended."""
     run = get_run_for(request.user, pk)
-    seen, now = board(run), now_of(run)
+    look = glance(run)
+    seen, now = look.board, look.now
     found = changes(seen, now, request.GET.get("after", ""))
     if not found and not seen.final:
         return HttpResponse(status=NOTHING_NEW)
+    rows = keys_of(request.GET.get("rows", ""))
+    shown_rows = [row for row in found.rows if not rows or row.trajectory.pk in rows]
     context = {
         "run": run,
         "board": seen,
-        "changes": found,
+        "changes": replace(found, rows=tuple(shown_rows)),
+        "row_keys": ",".join(map(str, rows)),
         "cursor": found.cursor,
         "word": words.of_run(run),
         "now": now,
         "may_change": may_change(request.user, run),
+        "retry": retryable(seen),
+        "changed": changes_of(run) if found.head else [],
         "live": True,
         "show": shown(request.GET.get("show", "")),
-        "split": time_split(run) if found.head or found.stream or found.panel else None,
-        "stream": queries.stream(run) if found.stream else [],
+        "split": look.split if found.head or found.stream or found.panel else None,
+        "stream": look.stream if found.stream else [],
     }
     return render(request, "runs/live.html", context, status=STOP_POLLING if seen.final else 200)
 
 
 def run_chart(request: SignedInRequest, pk: int) -> JsonResponse:
     """The main chart's data and layout; ``?problem=`` shows one problem's attempts."""
-    seen = board(get_run_for(request.user, pk))
+    seen = glance(get_run_for(request.user, pk)).board
     slug = request.GET.get("problem", "")
     only = next((row for row in seen.rows if row.trajectory.problem.slug == slug), None)
     return JsonResponse(best_chart(seen, candidate_address, only))

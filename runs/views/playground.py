@@ -16,6 +16,7 @@ from runs import playground as bench
 from runs.access import SignedInRequest
 from runs.fleet import device_queue, queue_states
 from runs.playground import PlaygroundForm, Setting
+from runs.roles import Right, require
 from runs.views.problems import policy_of
 
 
@@ -103,6 +104,7 @@ def _answered(request: SignedInRequest) -> HttpResponse:
     context = _context(data["source"], setting, language, request.POST.get("unit", ""))
     if "evaluate" not in request.POST:
         return _page(request, context)
+    require(request.user, Right.LAUNCH)
     if context["why_not"]:
         return _page(request, {**context, "refused": True}, status=422)
     run = bench.evaluate(request.user, data["source"], setting, language)

@@ -9,6 +9,7 @@ from django.http import HttpResponse
 from django.shortcuts import render
 
 from kernels.models import Problem
+from kernels.source_search import matching
 from runs.access import SignedInRequest
 from runs.models import Attempt, Run
 
@@ -26,7 +27,7 @@ class Found:
 
 def _in_sources(text: str) -> list[Found]:
     attempts = (
-        Attempt.objects.filter(kernel__source__icontains=text)
+        Attempt.objects.filter(kernel_id__in=matching(text).keys)
         .select_related("trajectory__problem", "trajectory__run", "kernel")
         .defer("trajectory__bounds", "trajectory__problem__source")
         .order_by("-id")[:LIMIT]
@@ -52,6 +53,6 @@ def search(request: SignedInRequest) -> HttpResponse:
         runs = list(Run.objects.select_related("owner").filter(titled | by_number if by_number else titled)[:LIMIT])
         named = Q(slug__icontains=text) | Q(name__icontains=text)
         problems = list(Problem.objects.defer("source").filter(named)[:LIMIT])
-        sources = _in_sources(text) if len(text) > 1 else []
+        sources = _in_sources(text)
     context = {"text": text, "runs": runs, "problems": problems, "sources": sources, "limit": LIMIT}
     return render(request, "runs/search.html", context)

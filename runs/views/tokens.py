@@ -14,6 +14,7 @@ from runs import tokens
 from runs.access import SignedInRequest
 from runs.api_models import Scope
 from runs.models import ApiToken
+from runs.roles import Right, may, require
 
 _MOST = 50
 """Tokens of one person that still stand."""
@@ -53,6 +54,8 @@ def token_page(request: SignedInRequest) -> HttpResponse:
     """The tokens of whoever is signed in. A new one's secret stands on the answer to its form and nowhere else."""
     form, secret, status = TokenForm(request.POST or None), "", 200
     if request.method == "POST":
+        if request.POST.get("scope") == Scope.SUBMIT:
+            require(request.user, Right.LAUNCH)
         standing = sum(token.state == "active" for token in ApiToken.objects.filter(user=request.user))
         if standing >= _MOST:
             form.add_error(None, f"{_MOST} tokens stand already; revoke one first")
@@ -62,6 +65,8 @@ def token_page(request: SignedInRequest) -> HttpResponse:
             form = TokenForm()
         else:
             status = _UNPROCESSABLE
+    if not may(request.user, Right.LAUNCH):
+        form.fields["scope"].choices = [(Scope.READ.value, Scope.READ.label)]  # type: ignore[attr-defined]
     context = {
         "form": form,
         "secret": secret,

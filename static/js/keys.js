@@ -1,7 +1,7 @@
-// Keys: / ? Esc, g r, g p, g f, n, j k Enter Space, d. Off inside fields, and off altogether where a reader says so.
+// Keys: / ? Esc, g r, g k, g p, g f, g t, n, j k Enter Space, d. Off inside fields, and off altogether where a reader says so.
 "use strict";
 (() => {
-  const to = { r: "/runs/", p: "/problems/", f: "/fleet/" };
+  const to = { r: "/runs/", k: "/kernels/", p: "/problems/", f: "/fleet/", t: "/triage/" };
   const dialog = document.getElementById("keys");
   const choice = document.getElementById("keys-on");
   let at = -1;

@@ -63,7 +63,10 @@
     const { target, fragment } = e.detail;
     const fresh = fragment.firstElementChild;
     if (!fresh) return;
-    if (target.id === "stream") {
+    if (target.id === "run-acts" && target.dataset.key === fresh.dataset.key) {
+      // The same buttons: what is open or half done among them stays as it is.
+      e.detail.shouldSwap = false;
+    } else if (target.id === "stream") {
       e.detail.shouldSwap = false;
       if (inside()) hold(fresh);
       else {

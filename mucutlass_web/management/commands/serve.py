@@ -31,6 +31,7 @@ from mucutlass_web.serving import assets, broker
 from mucutlass_web.serving.parts import Part, Parts
 from mucutlass_web.signin import make_link
 from runs import recovery
+from runs.archive.shipped import import_recorded
 from runs.fleet import CPU, MODEL
 from runs.importing import import_directory
 from runs.models import Job, Worker
@@ -122,6 +123,7 @@ class _Serving:
         call_command("migrate", interactive=False, verbosity=0)
         assets.collect()
         import_directory(own_directory())
+        import_recorded(self._admin())
         # Whoever held a claim is dead: this is the only serve on this state, and its workers are not up yet.
         recovery.release_in_order()
         Worker.objects.all().delete()
@@ -148,7 +150,8 @@ class _Serving:
             "web",
             sys.executable, "-m", "gunicorn", "mucutlass_web.wsgi:application",
             "--chdir", str(settings.BASE_DIR), "--bind", f"{self.host}:{self.port}",
-            "--workers", "1", "--threads", "8", "--no-control-socket",
+            # A page polls every 2 s: a connection that were closed after 2 s would be closed under its next poll.
+            "--workers", "1", "--threads", "8", "--keep-alive", "15", "--no-control-socket",
         )  # fmt: skip
         self._wait(web, self._web_answers, 30)
 
@@ -178,12 +181,19 @@ class _Serving:
         except (urllib.error.URLError, OSError):
             return False
 
-    def _print_link(self) -> None:
+    @staticmethod
+    def _admin() -> User:
+        """Whoever starts it on this machine."""
         name = getpass.getuser()
         user, made = User.objects.get_or_create(username=name, defaults={"is_staff": True, "is_superuser": True})
         if made:
             user.set_unusable_password()
             user.save(update_fields=["password"])
+        return user
+
+    def _print_link(self) -> None:
+        user = self._admin()
+        name = user.get_username()
         self.say(f"\nμCUTLASS is up. Sign in as {name} (the link works once, for an hour):")
         self.say(f"  http://{self.host}:{self.port}{make_link(user)}\n")
         self.say("Ctrl-C stops everything.")
