@@ -60,12 +60,13 @@ bench: $(VENV)/.test
 	$(BIN)/python -m tests.bench
 	$(BIN)/python -m tests.bench.spread
 	$(BIN)/python -m tests.bench.gap_page
+	$(BIN)/python -m tests.bench.triage_page
 	$(BIN)/python -m tests.bench.replay
 	$(BIN)/python -m tests.bench.engine
 
-# The confusion table of the static audit over its corpus.
+# The confusion table of the static audit over its corpus; with KERNELBENCH beside what KernelBench's own checker says.
 bench-audit: $(VENV)/.test
-	$(BIN)/python -m tests.bench.audit -o docs/measurements/audit.md
+	$(BIN)/python -m tests.bench.audit $(if $(KERNELBENCH),--kernelbench $(KERNELBENCH)) -o docs/measurements/audit.md
 
 # Ten problems, both sides: an hour on a quiet machine. What is done is kept in build/steering.
 bench-steering: $(VENV)/.test

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from agent.llm.errors import ModelKeyMissing, ModelsUnreadable, UnknownModel
+from agent.llm.keys import key_of
 from agent.proposers import proposer
 from agent.proposers.openai import OpenAI
 from agent.steps import Answered, Ask, History, TrajectorySettings
@@ -24,7 +25,7 @@ def answer(
         spec = catalogue.model_of(settings.proposer)
         if spec is None:
             return proposer(settings.proposer).answer(settings, history, ask)
-        key = catalogue.key_of(spec)
+        key = key_of(spec)
     except (ModelsUnreadable, UnknownModel, ModelKeyMissing) as error:
         return Answered(ask.number, (), f"{error.slug()}: {error}")
     tools = tools_for(settings, find_cutlass())

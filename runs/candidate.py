@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import Any
 
 from django.conf import settings
+from django.contrib.auth.models import User
 
 from agent.steps import Started
 from kernels import toolchain
@@ -24,6 +25,7 @@ from runs.advice_pane import AdvicePane
 from runs.charts.bound_line import bound_line
 from runs.charts.histogram import histogram
 from runs.code_panes import Diff, Line, UnitPane, diff, mu_lines, unit_pane
+from runs.flags_pane import FlagsPane
 from runs.gap_pane import GapPane, bounds_of, evidence_of, gap_pane
 from runs.limits import Limits, limits
 from runs.lineage import Step, lineage, relatives
@@ -33,6 +35,7 @@ from runs.models import Attempt, Event, Job
 from runs.profile_pane import ProfilePane
 from runs.readings import DEFAULT_EPSILON
 from runs.states import FINAL, LIVING_JOBS, JobKind
+from runs.talking import Talk
 from runs.timing_panel import TimingPanel
 from runs.transcript import Transcript
 from runs.validation_panel import ValidationPanel
@@ -56,7 +59,14 @@ class CandidatePage:
     """One attempt with all that is known of it. Records are read from JSON once."""
 
     def __init__(
-        self, attempt: Attempt, stage: str = "", whole: bool = False, view: str = "", launch: str = ""
+        self,
+        attempt: Attempt,
+        stage: str = "",
+        whole: bool = False,
+        view: str = "",
+        launch: str = "",
+        *,
+        reader: User | None = None,
     ) -> None:
         self.attempt = attempt
         self.trajectory = attempt.trajectory
@@ -69,6 +79,7 @@ class CandidatePage:
         self.cross_report = report_of(attempt.cross_build)
         self.evaluation = from_json(attempt.evaluation.record, Evaluation) if attempt.evaluation else None
         self.bounds = bounds_of(self.trajectory)
+        self._reader = reader
         self._chosen = stage
         self._view = view
         self._launch = launch
@@ -77,7 +88,7 @@ class CandidatePage:
     def word(self) -> words.Word:
         """Its outcome, or where it stands."""
         if self.attempt.state == "done" and self.attempt.outcome:
-            held, reason = words.of_held(self.attempt.standing), self.attempt.incorrect_reason
+            held, reason = words.of_held(self.attempt), self.attempt.incorrect_reason
             return held or words.of_outcome(self.attempt.outcome, reason)
         return words.of_attempt(self.attempt)
 
@@ -89,7 +100,7 @@ class CandidatePage:
     @property
     def is_best(self) -> bool:
         """Whether it is its problem's best of this run."""
-        return self.trajectory.best_id == self.attempt.pk and self.attempt.standing.counts
+        return self.trajectory.best_id == self.attempt.pk and self.attempt.counted_s is not None
 
     @property
     def epsilon(self) -> float:
@@ -247,7 +258,11 @@ class CandidatePage:
     @cached_property
     def timing_panel(self) -> TimingPanel | None:
         """Times, conditions and the card's record."""
-        return TimingPanel(self.evaluation, self.attempt.standing) if self.evaluation else None
+        return (
+            TimingPanel(self.evaluation, self.attempt.told if self.attempt.held else "")
+            if self.evaluation
+            else None
+        )
 
     @cached_property
     def validation(self) -> ValidationPanel | None:
@@ -257,7 +272,7 @@ class CandidatePage:
     @property
     def over_tf32(self) -> float | None:
         """Eager with TF32 over this kernel, both from one call; None where that was not measured."""
-        if self.evaluation is None or self.attempt.standing.held:
+        if self.evaluation is None or self.attempt.held:
             return None
         return self.evaluation.speedup(BaselineKind.TF32.full_name)
 
@@ -291,6 +306,22 @@ class CandidatePage:
     def advice(self) -> AdvicePane:
         """What the feedback tools say of it, and what to try."""
         return AdvicePane(self.attempt, self.bounds, self.profile.record)
+
+    @cached_property
+    def flags(self) -> FlagsPane:
+        """What audits say of it."""
+        return FlagsPane(self.attempt)
+
+    @cached_property
+    def talk(self) -> Talk:
+        """What people say of it, as its reader sees it."""
+        assert self._reader is not None  # whoever shows it knows to whom
+        return Talk(self.attempt, self._reader, {key: unit.source for key, _, unit in self.units})
+
+    @cached_property
+    def talked_lines(self) -> dict[int, int]:
+        """Lines of the unit that is shown with remarks."""
+        return self.talk.lines(self.chosen) if self.chosen else {}
 
     @cached_property
     def transcript(self) -> Transcript:

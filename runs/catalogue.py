@@ -5,13 +5,10 @@ Read again whenever it is asked for: a corrected file counts for the next launch
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
 from django.conf import settings
 
 from agent.llm.errors import ModelKeyMissing, ModelsUnreadable, UnknownModel
-from agent.llm.keys import Key
+from agent.llm.keys import key_of
 from agent.llm.spec import ModelSpec, read_models
 from runs.fleet import MODEL_PREFIX
 
@@ -36,26 +33,6 @@ def model_of(proposer: str) -> ModelSpec | None:
         words = f"there are {', '.join(known)}" if known else f"none is configured; {HOW}"
         raise UnknownModel(name=name, known=words)
     return known[name]
-
-
-def key_of(spec: ModelSpec) -> Key:
-    """A model's key, read where its configuration says. Raises ModelKeyMissing."""
-    if spec.key_env:
-        text = os.environ.get(spec.key_env, "").strip()
-        if not text:
-            problem, right = (
-                f"the environment has no {spec.key_env}",
-                f"{spec.key_env} set for serve and its workers",
-            )
-            raise ModelKeyMissing(model=spec.name, problem=problem, right=f"{right} would be right")
-        return Key(text, spec.name)
-    if spec.key_file:
-        try:
-            return Key(Path(spec.key_file).expanduser().read_text(encoding="utf-8").strip(), spec.name)
-        except (OSError, UnicodeDecodeError):
-            right = "a file that its workers may read would be right"
-            raise ModelKeyMissing(model=spec.name, problem="its key_file cannot be read", right=right) from None
-    return Key("", spec.name)
 
 
 def trouble() -> str:

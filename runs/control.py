@@ -8,7 +8,8 @@ from django.utils import timezone
 
 from kernels.targets import Target
 from kernels.toolchain.listings import Listing
-from runs import engine, jobs
+from runs import changing, engine, jobs
+from runs.control_models import Action
 from runs.fleet import LATER, device_queue
 from runs.listings import listing_jobs
 from runs.models import Attempt, Job, Run
@@ -26,6 +27,7 @@ def cancel(run: Run, user: User) -> None:
         )
         if asked:
             engine.cancel_what_rests(run)
+            changing.note(run, user, Action.CANCELLED)
 
 
 def cross_build(attempt: Attempt) -> None:

@@ -178,3 +178,65 @@ class LessonTextUnfit(UserError):
     """A person's words for a lesson that cannot be kept."""
 
     template = "the text has {length} characters; 1 to {most} would be right"
+
+
+class RunOver(UserError):
+    """Something was asked of a run that it is too late for."""
+
+    template = "{run} {how}; {right} would be right"
+
+
+class RunElsewhere(UserError):
+    """A run that was imported cannot go on here."""
+
+    template = "{run} was measured elsewhere and imported; a clone of it, measured here, would be right"
+
+
+class NothingToRetry(UserError):
+    """A retry of a run of which nothing failed."""
+
+    template = "nothing of {run} failed or was lost; a run with a failed problem or a lost attempt would be right"
+
+
+class NothingChanged(UserError):
+    """A budget that is the one the run has already, and with which nothing goes on."""
+
+    template = "{run} has these limits already, and with them nothing goes on; another limit would be right"
+
+
+class LimitBelowUsed(UserError):
+    """A limit under what a run has used already."""
+
+    template = "{field}: {given} is less than the {used} used already; {used} or more would be right"
+
+
+class GridTooLarge(UserError):
+    """More runs at once than one launch may make."""
+
+    template = (
+        "{runs} runs are more than the {most} of one grid; fewer controllers, proposers or seeds would be right"
+    )
+
+
+class PresetTaken(UserError):
+    """A name under which the person saved a form already."""
+
+    template = "you have a preset {name!r}; another name, or the box that overwrites it, would be right"
+
+
+class PresetUnnamed(UserError):
+    """A form that is to be saved under no name."""
+
+    template = "a preset needs a name; the form is as it was, and not saved"
+
+
+class WorkerLives(UserError):
+    """A worker to be removed that answers."""
+
+    template = "{worker} answers; drain it, and stop it on its machine"
+
+
+class JobEnded(UserError):
+    """A job to be queued again that nobody is at any more."""
+
+    template = "{job} is {how}; one that is under way would be right"

@@ -13,7 +13,7 @@ from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
-from runs import engine, jobs
+from runs import engine, jobs, stopping
 from runs.handlers.registry import handler_of
 from runs.jobs import JobCancelled, JobPreempted, Lease, LeaseLost
 from runs.models import Job
@@ -44,13 +44,13 @@ def run_job(job_id: int, worker: str) -> bool:
 
 
 def cancel(job: Job) -> None:
-    """End a job whose run was cancelled, and the run too where it was the last one living."""
+    """End a job whose run was cancelled or whose problem was stopped; and that too, where nothing of it lives on."""
     with transaction.atomic():
         ended = Job.objects.filter(pk=job.pk, state=JobState.CLAIMED, token=job.token).update(
             state=JobState.CANCELLED, finished=timezone.now(), token=""
         )
         if ended and job.run is not None:
-            engine.cancel_what_rests(job.run)
+            stopping.stop_after(job)
 
 
 def retry_or_lose(job: Job, error: str) -> None:

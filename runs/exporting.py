@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+from django.conf import settings
+
 from kernels.codegen.emission import Emission
 from kernels.export import export
 from kernels.models import Build, ProblemSize
 from kernels.problems.inspection import Inspection
 from kernels.records import from_json
-from kernels.toolchain.report import BuildOutcome
+from kernels.toolchain import Cache
+from kernels.toolchain.report import BuildOutcome, BuildReport
 from runs.models import Attempt
 
 
@@ -28,3 +33,14 @@ def exported(attempt: Attempt, target: str) -> str | None:
     inspection = from_json(record, Inspection)  # type: ignore[arg-type]
     emission = from_json(build.emission, Emission)
     return export(emission, (str(attempt.kernel), problem.name), problem.source, inspection)
+
+
+def shared_object(attempt: Attempt, symbol: str) -> Path | None:
+    """The file of a unit of this attempt's builds; None where it was not built, or left the cache since."""
+    for row in (attempt.build, attempt.cross_build):
+        for unit in from_json(row.report, BuildReport).units if row is not None else ():
+            if unit.symbol == symbol and unit.artifact:
+                path = Cache(settings.BUILD_CACHE_DIR).path(unit.artifact)
+                if path.exists():
+                    return path
+    return None

@@ -17,13 +17,17 @@ from kernels.targets import Target
 
 
 class Raised(models.Model):
-    """A tool had a finding about an attempt. ``expected`` is the speedup it promised, None where it promised none."""
+    """A tool had a finding about an attempt. ``expected`` is the speedup it promised, None where it promised none.
+
+    ``elsewhere``: the attempt was imported; it is in no rate of this installation.
+    """
 
     attempt = models.ForeignKey("runs.Attempt", on_delete=models.CASCADE, related_name="raised")
     tool = models.CharField(max_length=40, db_index=True)
     target = models.CharField(max_length=10, choices=choices(Target))
     severity = models.CharField(max_length=10, choices=choices(Severity))
     expected = models.FloatField(null=True)
+    elsewhere = models.BooleanField(default=False)
 
     class Meta:
         ordering: ClassVar = ["id"]

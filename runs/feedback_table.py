@@ -98,13 +98,14 @@ class FeedbackFilter:
 
     @property
     def raised(self) -> Q:
-        """For rows of Raised."""
-        return Q(target=self.target) if self.target else Q()
+        """For rows of Raised: those of this installation."""
+        return Q(elsewhere=False, target=self.target) if self.target else Q(elsewhere=False)
 
     @property
     def followed(self) -> Q:
         """For rows of Followed."""
-        return Q(raised__target=self.target) if self.target else Q()
+        here = Q(raised__elsewhere=False)
+        return here & Q(raised__target=self.target) if self.target else here
 
 
 def tool_rows(chosen: FeedbackFilter) -> list[ToolRow]:
@@ -136,7 +137,9 @@ def _row(tool: str, raised: int, sums: Mapping[str, Any] | None) -> ToolRow:
 
 def targets_raised() -> list[str]:
     """The targets that any tool was raised on."""
-    return list(Raised.objects.order_by("target").values_list("target", flat=True).distinct())
+    return list(
+        Raised.objects.filter(elsewhere=False).order_by("target").values_list("target", flat=True).distinct()
+    )
 
 
 def followings(tool: str, chosen: FeedbackFilter, number: str | None) -> Page[Followed]:

@@ -16,6 +16,7 @@ from runs.headroom import ProblemRow, title_of
 from runs.launching import LaunchOrder
 from runs.model_fields import Configured
 from runs.models import Run
+from runs.states import Order
 
 TARGETS = (
     (Target.HOST.value, "host", "C++ on this machine's CPU"),
@@ -33,6 +34,10 @@ LANGUAGES = (
     (Language.CU.value, Language.CU.label, "for a card, by the launch ABI"),
     (Language.CPP.value, Language.CPP.label, "for the host, by the launch ABI"),
 )
+ORDERS = (
+    (Order.HEADROOM.value, "most headroom first", "where most can be won"),
+    (Order.LISTED.value, "as listed", "collection and number"),
+)
 TOLERANCES = (
     ("strict", "strict", "from element type and length of sums"),
     ("kernelbench", "kernelbench", "1e-4 for f32, 1e-2 for halves"),
@@ -44,6 +49,7 @@ BASELINES = tuple(
 DEFAULTS: dict[str, Any] = {
     "target": Target.HOST.value, "policy": Policy.STRICT.value, "controller": "tree", "proposer": "search",
     "attempts": 12, "epsilon": 25, "patience": "", "pool": "", "seed": 0, "steering": True, "tolerance": "strict",
+    "order": Order.HEADROOM.value,
     "baselines": [kind.value for kind in quick_baselines("cuda")], **model_fields.DEFAULTS,
 }  # fmt: skip
 
@@ -52,7 +58,7 @@ def _choices(options: tuple[tuple[str, str, str], ...]) -> list[tuple[str, str]]
     return [(value, label) for value, label, _ in options]
 
 
-def _number(label: str, low: int, high: int, *, required: bool = True) -> forms.IntegerField:
+def number_field(label: str, low: int, high: int, *, required: bool = True) -> forms.IntegerField:
     right = f"{low:,} to {high:,}" + ("" if required else ", or empty")
     return forms.IntegerField(
         label=label,
@@ -64,6 +70,37 @@ def _number(label: str, low: int, high: int, *, required: bool = True) -> forms.
             "invalid": f"not a whole number; {right}",
             "min_value": f"too small; {right}",
             "max_value": f"too large; {right}",
+        },
+    )
+
+
+def epsilon_field() -> forms.FloatField:
+    """The stop rule on the gap, in per cent; empty turns it off."""
+    right = "0 to 1,000, or empty"
+    return forms.FloatField(
+        label="Stop near SOL, ε %",
+        required=False,
+        min_value=0,
+        max_value=1000,
+        error_messages={
+            "invalid": f"not a number; {right}",
+            "min_value": f"below 0; {right}",
+            "max_value": f"above 1,000; {right}",
+        },
+    )
+
+
+def cost_field() -> forms.FloatField:
+    """The most money that a run's model may take, in the currency of its prices; empty: no limit."""
+    return forms.FloatField(
+        label="Cost in all",
+        required=False,
+        min_value=0,
+        max_value=1e9,
+        error_messages={
+            "invalid": "not a number; an amount in the currency of the model's prices, or empty",
+            "min_value": "below 0; an amount above 0, or empty",
+            "max_value": "too large; an amount up to 1,000,000,000, or empty",
         },
     )
 
@@ -103,37 +140,19 @@ class LaunchForm(forms.Form):
     controller = one_of("Controller", model_fields.CONTROLLERS)
     proposer = one_of("Proposer", model_fields.WITHOUT_MODEL)
     representation = one_of("Representation", model_fields.REPRESENTATIONS, required=False)
-    attempts = _number("Attempts a problem", 1, 1000)
-    epsilon = forms.FloatField(
-        label="Stop near SOL, ε %",
-        required=False,
-        min_value=0,
-        max_value=1000,
-        error_messages={
-            "invalid": "not a number; 0 to 1,000, or empty",
-            "min_value": "below 0; 0 to 1,000, or empty",
-            "max_value": "above 1,000; 0 to 1,000, or empty",
-        },
-    )
-    patience = _number("Stop without progress, w", 2, 1000, required=False)
-    pool = _number("Attempts in all, shared", 1, 1_000_000, required=False)
-    seed = _number("Seed", 0, 2**31 - 1)
+    attempts = number_field("Attempts a problem", 1, 1000)
+    epsilon = epsilon_field()
+    patience = number_field("Stop without progress, w", 2, 1000, required=False)
+    pool = number_field("Attempts in all, shared", 1, 1_000_000, required=False)
+    seed = number_field("Seed", 0, 2**31 - 1)
     steering = forms.BooleanField(label="SOL steering", required=False)
     memory = forms.BooleanField(label="Memory", required=False)
     shape = forms.CharField(label="MANTIS: iterations × hypotheses × attempts", max_length=40, required=False)
-    token_limit = _number("Tokens in all", 1, 10**12, required=False)
-    cost_limit = forms.FloatField(
-        label="Cost in all",
-        required=False,
-        min_value=0,
-        max_value=1e9,
-        error_messages={
-            "invalid": "not a number; an amount in the currency of the model's prices, or empty",
-            "min_value": "below 0; an amount above 0, or empty",
-            "max_value": "too large; an amount up to 1,000,000,000, or empty",
-        },
-    )
+    token_limit = number_field("Tokens in all", 1, 10**12, required=False)
+    cost_limit = cost_field()
     tolerance = one_of("Tolerance", TOLERANCES)
+    order = one_of("Order of problems", ORDERS, required=False)
+    cloned_from = forms.IntegerField(required=False, min_value=1, widget=forms.HiddenInput)
     baselines = forms.MultipleChoiceField(
         label="Baselines",
         required=False,
@@ -186,11 +205,13 @@ class LaunchForm(forms.Form):
         given = self.data.getlist("problems") if self.is_bound else self.initial.get("problems", [])  # type: ignore[attr-defined]
         return {int(key) for key in given if str(key).isascii() and str(key).isdigit()}
 
-    def order(self, rows: list[ProblemRow]) -> LaunchOrder:
-        """The launch, problems with the most headroom first. Only of a valid form."""
+    def launch_order(self, rows: list[ProblemRow]) -> LaunchOrder:
+        """The launch, problems in the order that was chosen. Only of a valid form."""
         data = self.cleaned_data
         keys = {problem.pk for problem in data["problems"]}
-        picked = [row for row in rows if row.problem.pk in keys]
+        picked, order = [row for row in rows if row.problem.pk in keys], Order(data["order"] or Order.HEADROOM)
+        if order is Order.LISTED:
+            picked.sort(key=lambda row: row.problem.pk)
         return LaunchOrder(
             title=data["title"] or title_of(picked),
             problems=tuple(row.problem.pk for row in picked),
@@ -214,6 +235,8 @@ class LaunchForm(forms.Form):
             shape=data["shape"],
             token_limit=data["token_limit"],
             cost_limit=data["cost_limit"] or None,
+            order=order,
+            cloned_from=data["cloned_from"],
         )
 
 
@@ -240,6 +263,7 @@ def initial_of(run: Run | None, problems: str) -> dict[str, Any]:
             "representation",
             "memory",
             "shape",
+            "order",
         ):
             initial[name] = getattr(run, name)
         initial["epsilon"] = f"{run.epsilon * 100:g}" if run.epsilon is not None else ""
@@ -248,6 +272,7 @@ def initial_of(run: Run | None, problems: str) -> dict[str, Any]:
         for name in ("pool", "token_limit", "cost_limit"):
             value = getattr(run, name)
             initial[name] = f"{value:.12g}" if isinstance(value, float) else ("" if value is None else value)
+        initial["cloned_from"] = run.pk
         initial["problems"] = list(run.trajectories.values_list("problem_id", flat=True))
         seeds = set(run.trajectories.values_list("seed_program", "seed_language"))
         initial["seed_program"], initial["seed_language"] = (

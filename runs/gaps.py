@@ -45,7 +45,7 @@ class Gaps:
 
     @cached_property
     def held(self) -> int:
-        """Attempts below the floor."""
+        """Attempts whose times do not count."""
         return sum(len(one.held) for one in self.readings)
 
     @cached_property
@@ -90,11 +90,12 @@ def gaps(run: Run) -> Gaps:
         "pk", KT("bounds__flops"), KT("bounds__intensity")
     )
     facts = {key: (float(flops), float(intensity)) for key, flops, intensity in work if flops and intensity}
-    readings = tuple(_reading(row, *facts.get(row.trajectory.pk, (None, None))) for row in seen.rows)
+    readings = tuple(reading_of(row, *facts.get(row.trajectory.pk, (None, None))) for row in seen.rows)
     return Gaps(run, seen, readings, _device(seen.device))
 
 
-def _reading(row: Row, flops: float | None, intensity: float | None) -> Reading:
+def reading_of(row: Row, flops: float | None = None, intensity: float | None = None) -> Reading:
+    """One problem of a run without its rows; ``flops`` and ``intensity`` where its place on a roofline is wanted."""
     t = row.trajectory
     return Reading(
         slug=t.problem.slug, name=t.problem.name, sol_s=t.sol_s, floor_s=t.floor_s, eager_s=t.eager_s,

@@ -19,19 +19,26 @@ from typing import Any
 from celery import current_app
 from django.conf import settings
 from django.db import connection, transaction
-from django.db.models import F
+from django.db.models import Exists, F, OuterRef, Q
 from django.utils import timezone
 from kombu.exceptions import OperationalError
 
 from runs.fleet import LATER
-from runs.models import Attempt, Job, Run, Trajectory
-from runs.states import FINAL, LIVING_JOBS, JobState
+from runs.models import Attempt, Job, Run, Trajectory, Worker
+from runs.states import ASIDE, FINAL, JobState, RunState
 
 logger = logging.getLogger(__name__)
 
 TASK = "runs.execute"
 _ASK_EVERY_S = 1.0
 _SILENCE_S = 2.0
+_OF_PAUSED = Exists(Run.objects.filter(pk=OuterRef("run_id"), state=RunState.PAUSED))
+HELD_BACK = _OF_PAUSED & ~Q(kind__in=ASIDE)
+"""Jobs that may not be taken now. What is about an attempt that ended moves nothing and is not held back.
+
+A subquery and no join: an UPDATE over a join becomes ``id IN (…)``, and PostgreSQL, once it has waited for a row, would
+not look at the row's state again.
+"""
 
 
 class _Broker:
@@ -48,7 +55,7 @@ class LeaseLost(Exception):
 
 
 class JobCancelled(Exception):
-    """A person cancelled the run while the job was under way."""
+    """A person cancelled the run, or stopped its problem, while the job was under way."""
 
 
 class JobPreempted(Exception):
@@ -102,8 +109,15 @@ def _lease_end() -> Any:
 
 
 def claim(job_id: int, worker: str) -> Job | None:
-    """Take a queued job. None where it is not queued any more: claimed, settled or cancelled."""
-    taken = Job.objects.filter(pk=job_id, state=JobState.QUEUED).update(
+    """Take a queued job. None where it is not queued any more (claimed, settled, cancelled), its run is paused, or the
+    worker is drained.
+
+    The conditions are subqueries of one UPDATE of one table: PostgreSQL then looks at the row's state again once it
+    has the row, so that of two at the same time one gets it.
+    """
+    drained = Worker.objects.filter(name=worker, drained__isnull=False)
+    free = Job.objects.filter(~HELD_BACK, ~Exists(drained), pk=job_id)
+    taken = free.filter(state=JobState.QUEUED).update(
         state=JobState.CLAIMED,
         token=uuid.uuid4().hex,
         worker=worker,
@@ -144,12 +158,7 @@ class Lease:
             return LeaseLost()
         if self.job.queue == LATER:
             return JobPreempted() if urgent_work().exists() else None
-        run = self.job.run_id
-        if run is not None:
-            # A run that has ended is not being cancelled: what a person asks of it afterwards may go on.
-            cancelling = Run.objects.filter(pk=run, cancel_requested__isnull=False).exclude(state__in=FINAL)
-            return JobCancelled() if cancelling.exists() else None
-        return None
+        return JobCancelled() if self.job.run_id is not None and is_unwanted(self.job.pk) else None
 
     def check(self) -> None:
         """Raise the reason to stop, where there is one. Call it when something that asked ``stop`` came back."""
@@ -160,8 +169,28 @@ class Lease:
 
 
 def urgent_work() -> Any:
-    """Living jobs that may not wait."""
-    return Job.objects.filter(state__in=LIVING_JOBS).exclude(queue=LATER)
+    """Jobs under way or to be taken that may not wait."""
+    return Job.objects.filter(state__in=(JobState.QUEUED, JobState.CLAIMED)).exclude(queue=LATER)
+
+
+def is_unwanted(job_id: int) -> bool:
+    """Whether a job's run is being cancelled or its problem stopped. One query.
+
+    A run that has ended is not being cancelled: what a person asks of it afterwards may go on.
+    """
+    run = Q(run__cancel_requested__isnull=False) & ~Q(run__state__in=FINAL)
+    problem = Q(trajectory__stop_requested__isnull=False) & ~Q(trajectory__state__in=FINAL)
+    return Job.objects.filter(run | problem, pk=job_id).exists()
+
+
+def hold_back() -> None:
+    """Take what waits of paused runs out of its queue, and put back what was taken of runs that go on.
+
+    A pause does so itself; this is for what was queued by work that was under way at the time. Two queries.
+    """
+    Job.objects.filter(HELD_BACK, state=JobState.QUEUED).update(state=JobState.PAUSED)
+    paused = Job.objects.filter(state=JobState.PAUSED)
+    paused.filter(~_OF_PAUSED).update(state=JobState.QUEUED, sent=None)
 
 
 @contextmanager

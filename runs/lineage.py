@@ -23,7 +23,7 @@ class Step:
     def word(self) -> words.Word:
         """Its outcome or state."""
         if self.attempt.state == AttemptState.DONE and self.attempt.outcome:
-            held, reason = words.of_held(self.attempt.standing), self.attempt.incorrect_reason
+            held, reason = words.of_held(self.attempt), self.attempt.incorrect_reason
             return held or words.of_outcome(self.attempt.outcome, reason)
         return words.of_attempt(self.attempt)
 
@@ -39,7 +39,7 @@ def relatives(attempt: Attempt) -> list[Attempt]:
         Attempt.objects.filter(trajectory_id=attempt.trajectory_id)
         .select_related("trajectory")
         .only(
-            "number", "parent_id", "change", "state", "outcome", "reason", "time_s", "new_best",
+            "number", "parent_id", "change", "state", "outcome", "reason", "time_s", "held", "new_best",
             "trajectory__floor_s", "trajectory__sol_s",
         )
         .order_by("number")

@@ -26,7 +26,16 @@ def cursor_of(board: Board, now: Now) -> str:
     """The state of everything on the page that can change by itself."""
     run = board.run
     head = _digits(
-        run.state, run.reason, run.cancel_requested, board.gap, board.speedup, board.ended, board.open, board.device
+        run.state,
+        run.reason,
+        run.cancel_requested,
+        run.attempts,
+        run.pool,
+        board.gap,
+        board.speedup,
+        board.ended,
+        board.open,
+        board.device,
     )
     panel = _digits(
         [(slot.worker, slot.doing, slot.subject, slot.since) for slot in now.slots],

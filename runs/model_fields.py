@@ -8,6 +8,7 @@ from typing import Any
 
 from agent.controllers import possible
 from agent.llm.errors import ModelKeyMissing, ModelsUnreadable, UnknownModel
+from agent.llm.keys import key_of
 from agent.llm.spec import ModelSpec
 from kernels.languages import Language
 from kernels.targets import Target
@@ -92,10 +93,10 @@ def problems_of(data: dict[str, Any]) -> dict[str, str]:
     try:
         spec = catalogue.model_of(data["proposer"])
         if spec is not None:
-            catalogue.key_of(spec)
+            key_of(spec)
     except (ModelsUnreadable, UnknownModel, ModelKeyMissing) as error:
         return {"proposer": str(error)}
-    return _limits(spec, data)
+    return limit_problems(spec, data)
 
 
 def _field(written: Language, target: Target, proposer: str) -> str:
@@ -104,7 +105,8 @@ def _field(written: Language, target: Target, proposer: str) -> str:
     return "representation" if searching or not written.runs_on(target) else "controller"
 
 
-def _limits(spec: ModelSpec | None, data: dict[str, Any]) -> dict[str, str]:
+def limit_problems(spec: ModelSpec | None, data: dict[str, Any]) -> dict[str, str]:
+    """What is wrong with limits of tokens and money for this model, by field; ``spec`` is None without a model."""
     tokens, cost = data.get("token_limit"), data.get("cost_limit")
     if spec is None:
         words = "only a model takes tokens and money; empty"

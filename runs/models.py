@@ -19,15 +19,29 @@ from kernels.targets import Policy, Target
 from runs.api_models import ApiToken as ApiToken
 from runs.api_models import PostedOnce as PostedOnce
 from runs.api_models import Submission as Submission
+from runs.audit_models import Audit as Audit
+from runs.audit_models import Look as Look
+from runs.control_models import Grid as Grid
+from runs.control_models import Preset as Preset
+from runs.control_models import RunChange as RunChange
 from runs.feedback_models import Followed as Followed
 from runs.feedback_models import Raised as Raised
+from runs.import_models import Import as Import
+from runs.kernel_models import Contender as Contender
+from runs.ledger_models import Deed as Deed
 from runs.lesson_models import Lesson as Lesson
 from runs.lesson_models import LessonEdit as LessonEdit
 from runs.lesson_models import LessonUse as LessonUse
 from runs.llm_models import LlmCall as LlmCall
 from runs.llm_models import ModelTurn as ModelTurn
-from runs.states import AttemptState, JobKind, JobState, RunState, TrajectoryState
-from sol.gap.standing import TimeStanding, counted, standing_of
+from runs.people_models import Invitation as Invitation
+from runs.people_models import Person as Person
+from runs.people_models import Team as Team
+from runs.states import AttemptState, JobKind, JobState, Order, RunState, TrajectoryState
+from runs.talk_models import Mention as Mention
+from runs.talk_models import Remark as Remark
+from runs.talk_models import Reviewed as Reviewed
+from sol.gap.standing import Held, TimeStanding, standing_of, told
 
 
 class Run(models.Model):
@@ -37,6 +51,8 @@ class Run(models.Model):
     set, all problems' together, of which ``pool_used`` were submitted. ``representation`` is the language that its
     proposer writes, ``shape`` orchestrated MANTIS's iterations, hypotheses and attempts with an x between them.
     ``token_limit`` and ``cost_limit`` (in the currency of its model's prices) hold for all of its problems together.
+    ``paused`` is since when, while its state is that. ``order`` says which problems come first.
+    ``launch_key`` is of the form that launched it, so that the same form sent twice launches one.
     """
 
     title = models.CharField(max_length=200)
@@ -65,12 +81,25 @@ class Run(models.Model):
         settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
     )
     cancel_requested = models.DateTimeField(null=True, blank=True)
+    paused = models.DateTimeField(null=True, blank=True)
+    paused_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
+    )
+    order = models.CharField(max_length=10, choices=Order.choices, default=Order.HEADROOM)
+    cloned_from = models.ForeignKey("self", on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
+    grid = models.ForeignKey(Grid, on_delete=models.SET_NULL, null=True, blank=True, related_name="runs")
+    launch_key = models.CharField(max_length=64, blank=True, default="")
     created = models.DateTimeField(auto_now_add=True)
     started = models.DateTimeField(null=True, blank=True)
     finished = models.DateTimeField(null=True, blank=True)
 
     class Meta:
         ordering: ClassVar = ["-id"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["owner", "launch_key"], condition=~models.Q(launch_key=""), name="one_run_a_form"
+            )
+        ]
 
     def __str__(self) -> str:
         return f"r-{self.pk}"
@@ -79,6 +108,11 @@ class Run(models.Model):
     def written(self) -> str:
         """What its proposer writes, as people call it."""
         return Language(self.representation).label
+
+    @property
+    def imported(self) -> Import | None:
+        """The archive that it came in; None for a run of this installation."""
+        return getattr(self, "origin", None)
 
     @property
     def baseline_kinds(self) -> tuple[BaselineKind, ...]:
@@ -90,7 +124,7 @@ class Trajectory(models.Model):
     """A run's work on one problem. Times are seconds; ``bounds`` is the Bounds' JSON it was started with.
 
     ``seed_program`` is a person's first program, in ``seed_language``; empty where the search starts from the
-    translated one.
+    translated one. ``stop_requested`` is when a person stopped this problem alone.
     """
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="trajectories")
@@ -111,6 +145,10 @@ class Trajectory(models.Model):
     best = models.ForeignKey("Attempt", on_delete=models.SET_NULL, null=True, related_name="+")
     best_s = models.FloatField(null=True)
     attempts_done = models.PositiveIntegerField(default=0)
+    stop_requested = models.DateTimeField(null=True, blank=True)
+    stopped_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
+    )
 
     class Meta:
         ordering: ClassVar = ["id"]
@@ -139,7 +177,8 @@ class Trajectory(models.Model):
 class Attempt(models.Model):
     """One candidate of a trajectory. ``time_s`` is its median and None unless it passed.
 
-    ``reason`` is why it is incorrect; blank in every other outcome.
+    ``reason`` is why it is incorrect; blank in every other outcome. ``held`` is why its time does not count; blank
+    where it does, and where there is none.
     """
 
     trajectory = models.ForeignKey(Trajectory, on_delete=models.CASCADE, related_name="attempts")
@@ -154,6 +193,7 @@ class Attempt(models.Model):
     detail = models.TextField(blank=True)
     time_s = models.FloatField(null=True)
     eager_s = models.FloatField(null=True)
+    held = models.CharField(max_length=10, choices=choices(Held), blank=True, default="")
     new_best = models.BooleanField(default=False)
     change_of_best = models.FloatField(null=True)
     build = models.ForeignKey(Build, on_delete=models.SET_NULL, null=True, related_name="attempts")
@@ -172,6 +212,10 @@ class Attempt(models.Model):
                 name="reason_of_incorrect_alone",
             ),
         ]
+        indexes: ClassVar = [
+            # How records fell: a record of all runs is one of its own first.
+            models.Index(fields=["trajectory"], condition=models.Q(new_best=True), name="attempt_records"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.trajectory} #{self.number}"
@@ -187,9 +231,14 @@ class Attempt(models.Model):
         return standing_of(self.time_s, self.trajectory.floor_s, self.trajectory.sol_s)
 
     @property
+    def told(self) -> str:
+        """What is to be said of its time: why it is held, or where it stands; empty where nothing is."""
+        return told(self.held, self.time_s, self.trajectory.floor_s, self.trajectory.sol_s) if self.time_s else ""
+
+    @property
     def counted_s(self) -> float | None:
-        """Its time where it counts: not below the floor, which is under review."""
-        return counted(self.time_s, self.trajectory.floor_s)
+        """Its time where it counts: neither held for review nor settled as gamed."""
+        return None if self.held else self.time_s
 
     @property
     def gap(self) -> float | None:
@@ -249,6 +298,9 @@ class Job(models.Model):
         indexes: ClassVar = [
             models.Index(fields=["state", "queue"]),
             models.Index(fields=["run", "state"]),
+            # How a run's time divides, without a look at its jobs.
+            models.Index(fields=["run", "state", "kind", "claimed", "finished"], name="jobs_time_split"),
+            models.Index(fields=["finished"], name="jobs_by_end"),
         ]
 
     def __str__(self) -> str:
@@ -256,13 +308,19 @@ class Job(models.Model):
 
 
 class Worker(models.Model):
-    """A worker process by name, and when it last said that it lives. ``job`` is what it does now."""
+    """A worker process by name, and when it last said that it lives. ``job`` is what it does now.
+
+    ``readings`` is what its heartbeat read of the machine last (``runs.telemetry``). ``drained`` is since when it
+    takes nothing more.
+    """
 
     name = models.CharField(max_length=100, unique=True)
     queue = models.CharField(max_length=40, db_index=True)
     process_id = models.PositiveIntegerField()
     facts = models.JSONField(default=dict)
     job = models.ForeignKey(Job, on_delete=models.SET_NULL, null=True, related_name="+")
+    readings = models.JSONField(default=dict)
+    drained = models.DateTimeField(null=True)
     started = models.DateTimeField()
     heartbeat = models.DateTimeField(db_index=True)
 

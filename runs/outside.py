@@ -22,10 +22,11 @@ from kernels.models import Kernel
 from kernels.records import from_json
 from kernels.targets import Target
 from runs import engine, jobs
+from runs.control_models import Action, RunChange
 from runs.errors import AlreadyTried, AttemptsSpent, NotOutside, ParentUnknown, TrajectoryBusy, TrajectoryOver
 from runs.fleet import CPU, LATER
 from runs.models import Attempt, Event, Job, Run, Submission, Trajectory
-from runs.states import FINAL, LIVING_JOBS, JobKind
+from runs.states import FINAL, LIVING_JOBS, JobKind, RunState
 
 _STEPS = ("started", "asked", "answered", "submitted", "measured", "finished")
 """Events that say what is under way; those of other kinds may come at any time."""
@@ -86,10 +87,12 @@ def end(trajectory_id: int, reason: FinishReason, words: str) -> None:
 
 
 def end_idle() -> None:
-    """Finish every trajectory to which nothing was posted for the limit of idleness."""
+    """Finish every trajectory to which nothing was posted for the limit of idleness; a pause starts it anew."""
     hours = settings.EXTERNAL_IDLE_S / 3600
     since = timezone.now() - timedelta(seconds=settings.EXTERNAL_IDLE_S)
-    for key in waiting(since).values_list("pk", flat=True):
+    resumed = RunChange.objects.filter(action=Action.RESUMED, created__gt=since)
+    idle = waiting(since).exclude(run__state=RunState.PAUSED).exclude(run__in=resumed.values("run"))
+    for key in idle.values_list("pk", flat=True):
         try:
             end(key, FinishReason.IDLE, f"no candidate was posted for {hours:g} h")
         except (TrajectoryBusy, TrajectoryOver):

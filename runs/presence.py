@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import Min
-
 from kernels.targets import Target
 from runs.fleet import CPU, LATER, asking_queue, device_queue, online_workers
 from runs.models import Job, Run, Worker
@@ -92,7 +90,8 @@ def _slot(worker: Worker, run: Run) -> Slot:
 def now_of(run: Run) -> Now:
     """Workers that can serve this run and what of it waits. Two queries."""
     workers, needed = online_workers(), {CPU, asking_queue(run), device_queue(Target(run.target))}
-    served = {worker.queue for worker in workers}
+    served = {worker.queue for worker in workers if worker.drained is None}
+    drained = {worker.queue for worker in workers} - served
     slots = [_slot(worker, run) for worker in workers if worker.queue in needed]
     slots += [_slot(w, run) for w in workers if w.queue not in needed and w.job and w.job.run_id == run.pk]
     queued = Job.objects.filter(run=run, state=JobState.QUEUED).exclude(queue=LATER).values_list("queue", "created")
@@ -100,7 +99,7 @@ def now_of(run: Run) -> Now:
     for queue, created in queued:
         by_queue.setdefault(queue, []).append(created)
     waiting = tuple(
-        Waiting(queue, len(moments), min(moments), _why(queue, served))
+        Waiting(queue, len(moments), min(moments), _why(queue, served, drained))
         for queue, moments in sorted(by_queue.items())
     )
     missing = tuple(queue for queue in sorted(needed) if queue not in served)
@@ -108,17 +107,9 @@ def now_of(run: Run) -> Now:
     return Now(shown, waiting, missing, len(slots) - len(shown))
 
 
-def _why(queue: str, served: set[str]) -> str:
+def _why(queue: str, served: set[str], drained: set[str]) -> str:
+    if queue in drained:
+        return f"every {queue} worker that is online is drained"
     if queue not in served:
         return f"no {queue} worker is online"
     return "its workers are busy"
-
-
-def oldest_waiting() -> dict[str, datetime]:
-    """Since when the oldest waiting job of each queue waits. One query."""
-    return dict(
-        Job.objects.filter(state=JobState.QUEUED)
-        .values_list("queue")
-        .annotate(oldest=Min("created"))
-        .values_list("queue", "oldest")
-    )

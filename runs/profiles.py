@@ -63,14 +63,19 @@ def store(attempt: Attempt, record: Record, metric_set: str, report: str) -> Pro
 
 
 def profiles_of(attempt: Attempt) -> list[Profile]:
-    """Every profile of the attempt's kernel as it was built for its run, the latest first."""
+    """Every profile of the attempt's kernel as it was built for its run, the latest first.
+
+    One that an archive brought belongs to the run of that archive alone.
+    """
     run, trajectory = attempt.trajectory.run, attempt.trajectory
+    origin = run.imported
     rows = Profile.objects.filter(
         kernel_id=attempt.kernel_id,
         problem_id=trajectory.problem_id,
         size=trajectory.size,
         target=run.target,
         policy=run.policy,
+        elsewhere=origin.digest if origin is not None else "",
     )
     return list(rows.order_by("-pk")[:20])
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from django.core.paginator import Page, Paginator
-from django.db.models import Count, F, Q, QuerySet
+from django.db.models import Count, Q, QuerySet
 
 from kernels.harness.evaluation import Outcome
 from runs import figures
@@ -16,8 +17,6 @@ from runs.states import AttemptState
 ENDED = (AttemptState.DONE, AttemptState.LOST, AttemptState.CANCELLED)
 STREAM_LENGTH = 16
 PAGE = 50
-NOT_BELOW_FLOOR = Q(trajectory__floor_s__isnull=True) | Q(time_s__gte=F("trajectory__floor_s"))
-"""Attempts whose times count: the rule of ``sol.gap.standing`` where the database has to know it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,13 +37,15 @@ class RunRow:
         return "no passing kernel yet" if self.run.finished is None else "no passing kernel"
 
 
-def runs_of(state: str, owner: str) -> QuerySet[Run]:
-    """Runs, newest first, by state and by owner's name where given."""
-    found = Run.objects.select_related("owner")
+def runs_of(state: str, owner: str, team: int = 0) -> QuerySet[Run]:
+    """Runs, newest first, by state, by owner's name and by a team of the owner where given."""
+    found = Run.objects.select_related("owner", "origin")
     if state:
         found = found.filter(state=state)
     if owner:
         found = found.filter(owner__username=owner)
+    if team:
+        found = found.filter(owner__teams=team)
     return found
 
 
@@ -84,16 +85,16 @@ def _run_row(run: Run, trajectories: list[Trajectory]) -> RunRow:
     )
 
 
-def state_counts(owner: str) -> dict[str, int]:
+def state_counts(owner: str, team: int = 0) -> dict[str, int]:
     """How many runs are in each state. One query."""
     return dict(
-        runs_of("", owner).order_by().values_list("state").annotate(n=Count("id")).values_list("state", "n")
+        runs_of("", owner, team).order_by().values_list("state").annotate(n=Count("id")).values_list("state", "n")
     )
 
 
-def owner_counts(state: str) -> dict[str, int]:
+def owner_counts(state: str, team: int = 0) -> dict[str, int]:
     """How many runs each owner has. One query."""
-    found = runs_of(state, "").order_by("owner__username").values_list("owner__username")
+    found = runs_of(state, "", team).order_by("owner__username").values_list("owner__username")
     return dict(found.annotate(n=Count("id")).values_list("owner__username", "n"))
 
 
@@ -114,8 +115,10 @@ def attempts_of(run: Run, outcome: str = "", slug: str = "", reason: str = "") -
 
 
 def attempt_page(found: QuerySet[Attempt], number: str | None) -> Page[Attempt]:
-    """One page of attempts."""
-    return Paginator(found, PAGE).get_page(number)
+    """One page of attempts. Three queries: far down a list, whole rows would be sorted only to be passed over."""
+    page: Page[Any] = Paginator(found.values_list("pk", flat=True), PAGE).get_page(number)
+    page.object_list = list(found.filter(pk__in=list(page.object_list)))
+    return page
 
 
 def outcome_counts(run: Run, slug: str = "") -> dict[str, int]:
@@ -136,10 +139,10 @@ def stream(run: Run) -> list[Attempt]:
 
 
 def last_of_shape(target: str, controller: str, attempts: int, problems: int) -> Run | None:
-    """The last run that ended by itself and had the same target, controller and size. One query."""
+    """The last run of this installation that ended by itself, of the same target, controller and size. One query."""
     return (
         Run.objects.annotate(size=Count("trajectories"))
-        .filter(target=target, controller=controller, attempts=attempts, size=problems, state="done")
+        .filter(target=target, controller=controller, attempts=attempts, size=problems, state="done", origin=None)
         .exclude(Q(started=None) | Q(finished=None))
         .order_by("-finished")
         .first()
@@ -150,9 +153,9 @@ def best_attempts_on(problem_pk: int, limit: int = 30) -> list[Attempt]:
     """Attempts that passed on a problem across all runs and count, fastest first."""
     return list(
         Attempt.objects.filter(
-            NOT_BELOW_FLOOR, trajectory__problem_id=problem_pk, outcome=Outcome.PASSED, time_s__isnull=False
+            held="", trajectory__problem_id=problem_pk, outcome=Outcome.PASSED, time_s__isnull=False
         )
-        .select_related("trajectory__run__owner", "kernel")
+        .select_related("trajectory__run__owner", "trajectory__run__origin", "kernel")
         .defer("trajectory__bounds", "kernel__source")
         .order_by("time_s", "-id")[:limit]
     )

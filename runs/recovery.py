@@ -13,12 +13,11 @@ from django.db import transaction
 from django.utils import timezone
 from kombu.exceptions import OperationalError
 
-from agent.history import NOTES
-from kernels.targets import Target
-from runs import engine, execution, jobs, outside
-from runs.fleet import CPU, LATER, asking_queue, preparing_queue
-from runs.models import Attempt, Event, Job, Trajectory, Worker
-from runs.states import FINAL, LIVING_JOBS, JobKind, JobState
+from runs import engine, execution, jobs, outside, stopping
+from runs.fleet import LATER
+from runs.models import Job, Trajectory, Worker
+from runs.reviving import last_step, revive
+from runs.states import FINAL, LIVING_JOBS, JobState, RunState
 
 logger = logging.getLogger(__name__)
 
@@ -30,6 +29,7 @@ _AT_ONCE = 200
 def tick() -> None:
     """One round of everything."""
     expire_leases()
+    jobs.hold_back()
     send_again()
     start_waiting_work()
     revive_stalled()
@@ -62,7 +62,7 @@ def release_in_order() -> None:
 
 
 def _give_back(job: Job, why: str) -> None:
-    if job.run is not None and job.run.cancel_requested is not None and job.queue != LATER:
+    if job.run is not None and job.queue != LATER and jobs.is_unwanted(job.pk):
         execution.cancel(job)
     else:
         execution.retry_or_lose(job, why)
@@ -105,11 +105,12 @@ def start_waiting_work() -> None:
 def revive_stalled() -> None:
     """Give a job to every open trajectory that has none, from the last word of its log.
 
-    One that waits for a post from outside has none in good order.
+    One that waits for a post from outside has none in good order, and one of a paused run waits to be resumed.
     """
     stalled = (
         Trajectory.objects.exclude(state__in=FINAL)
         .exclude(jobs__in=Job.objects.filter(state__in=LIVING_JOBS).exclude(queue=LATER))
+        .exclude(run__state=RunState.PAUSED, run__cancel_requested__isnull=True, stop_requested__isnull=True)
         .exclude(pk__in=outside.waiting().values("pk"))
         .select_related("run")
     )
@@ -117,21 +118,9 @@ def revive_stalled() -> None:
         with transaction.atomic():
             if trajectory.run.cancel_requested is not None:
                 engine.cancel_what_rests(trajectory.run)
+            elif trajectory.stop_requested is not None:
+                stopping.stop_what_rests(trajectory)
             else:
-                _revive(trajectory)
-
-
-def _revive(trajectory: Trajectory) -> None:
-    steps = Event.objects.filter(trajectory=trajectory).exclude(kind__in=NOTES).order_by("-sequence")
-    last = steps.values_list("kind", flat=True).first()
-    logger.warning("%s: nothing moved it after %s", trajectory, last or "its launch")
-    attempt = Attempt.objects.filter(trajectory=trajectory).exclude(state__in=FINAL).first()
-    if attempt is not None:
-        jobs.enqueue(JobKind.BUILD, CPU, attempt=attempt)
-        return
-    if last is None:
-        jobs.enqueue(JobKind.PREPARE, preparing_queue(Target(trajectory.run.target)), trajectory=trajectory)
-    else:
-        asked = last == "asked"
-        queue = asking_queue(trajectory.run) if asked else CPU
-        jobs.enqueue(JobKind.ASK if asked else JobKind.ADVANCE, queue, trajectory=trajectory)
+                last = last_step(trajectory)
+                logger.warning("%s: nothing moved it after %s", trajectory, last or "its launch")
+                revive(trajectory, last)

@@ -10,6 +10,7 @@ import os
 import platform
 import socket
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -21,17 +22,22 @@ from django.db import connection
 from django.utils import timezone
 
 from kernels.profiling import ncu
+from kernels.records import to_json
 from kernels.targets import Target
 from kernels.toolchain import available
-from runs import recovery
+from runs import draining, recovery, telemetry
 from runs.cards import card_name, register_card
 from runs.fleet import CPU
 from runs.models import Job, Worker
+from runs.states import JobKind
 
 logger = logging.getLogger(__name__)
 
 NAME_VARIABLE = "MUCUTLASS_WORKER"
 QUEUE_VARIABLE = "MUCUTLASS_QUEUE"
+
+_READ_EVERY_S = 15.0
+_TIMED = (JobKind.EVALUATE, JobKind.PROFILE, JobKind.PEAKS, JobKind.PREPARE)
 
 _stopped = threading.Event()
 
@@ -43,7 +49,8 @@ def worker_name() -> str:
 
 def facts_of_this_machine(queue: str) -> dict[str, str]:
     """What the fleet page shows of a worker."""
-    facts = {"python": platform.python_version(), "cores": str(os.cpu_count() or 1)}
+    facts = {"cpu": telemetry.processor(), "cores": str(os.cpu_count() or 1), "python": platform.python_version()}
+    facts = {name: value for name, value in facts.items() if value}
     if queue == CPU:
         for target in Target:
             facts[f"compiler for {target.value}"] = available(target) or "none"
@@ -55,25 +62,27 @@ def facts_of_this_machine(queue: str) -> dict[str, str]:
 
 
 @worker_ready.connect  # type: ignore[untyped-decorator]  # Celery has no types
-def register(**_: Any) -> None:
+def register(sender: Any = None, **_: Any) -> None:
     """Write this worker's row, take back what a predecessor of its name left undone, start the heartbeat."""
-    queue, now = os.environ.get(QUEUE_VARIABLE, CPU), timezone.now()
-    Worker.objects.update_or_create(
-        name=worker_name(),
-        defaults={
-            "queue": queue,
-            "process_id": os.getpid(),
-            "facts": facts_of_this_machine(queue),
-            "job": None,
-            "started": now,
-            "heartbeat": now,
-        },
-    )
+    queue, now = _queue(), timezone.now()
+    row = {
+        "queue": queue,
+        "process_id": os.getpid(),
+        "facts": facts_of_this_machine(queue),
+        "readings": to_json(telemetry.read_machine(queue)),
+        "started": now,
+    }
+    Worker.objects.update_or_create(name=worker_name(), defaults={**row, "job": None, "heartbeat": now})
     if queue.startswith("cuda."):
         register_card()
     recovery.take_back(worker_name())
+    draining.attach(sender)
     _stopped.clear()
-    threading.Thread(target=_beat, name="heartbeat", daemon=True).start()
+    threading.Thread(target=_beats, args=(row,), name="heartbeat", daemon=True).start()
+
+
+def _queue() -> str:
+    return os.environ.get(QUEUE_VARIABLE, CPU)
 
 
 @worker_shutdown.connect  # type: ignore[untyped-decorator]  # Celery has no types
@@ -83,13 +92,30 @@ def deregister(**_: Any) -> None:
     Worker.objects.filter(name=worker_name(), process_id=os.getpid()).delete()
 
 
-def _beat() -> None:
+def _beats(row: dict[str, Any]) -> None:
+    read = time.monotonic()
     while not _stopped.wait(settings.WORKER_HEARTBEAT_S):
         try:
-            Worker.objects.filter(name=worker_name()).update(heartbeat=timezone.now())
+            if time.monotonic() - read >= _READ_EVERY_S and not _measuring():
+                read = time.monotonic()
+                row["readings"] = to_json(telemetry.read_machine(row["queue"]))
+            beat(row)
+            draining.come_back(worker_name())
         except DatabaseError:
             logger.warning("the heartbeat could not be written", exc_info=True)
             connection.close()
+
+
+def beat(row: dict[str, Any]) -> None:
+    """Say that this worker lives. A row that was removed meanwhile, since nothing was heard of it, is written anew."""
+    told = {"heartbeat": timezone.now(), "readings": row["readings"]}
+    if not Worker.objects.filter(name=worker_name()).update(**told):
+        Worker.objects.update_or_create(name=worker_name(), defaults={**row, **told})
+
+
+def _measuring() -> bool:
+    """Whether this worker times something now: nothing may read its card beside that."""
+    return Worker.objects.filter(name=worker_name(), job__kind__in=_TIMED).exists()
 
 
 @contextmanager

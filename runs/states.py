@@ -10,6 +10,7 @@ class RunState(models.TextChoices):
 
     QUEUED = "queued"
     RUNNING = "running"
+    PAUSED = "paused"
     DONE = "done"
     FAILED = "failed"
     CANCELLED = "cancelled"
@@ -53,9 +54,10 @@ class JobKind(models.TextChoices):
 
 
 class JobState(models.TextChoices):
-    """Where a job stands. QUEUED and CLAIMED are the living states."""
+    """Where a job stands. QUEUED, PAUSED (its run is) and CLAIMED are the living states."""
 
     QUEUED = "queued"
+    PAUSED = "paused"
     CLAIMED = "claimed"
     DONE = "done"
     FAILED = "failed"
@@ -66,4 +68,13 @@ class JobState(models.TextChoices):
 FINAL = ("done", "failed", "cancelled", "lost")
 ASIDE = (JobKind.CROSS_BUILD, JobKind.DISASSEMBLE, JobKind.PROFILE)
 """Jobs about an attempt that leave it where it stands, however they end."""
-LIVING_JOBS = (JobState.QUEUED, JobState.CLAIMED)
+LIVING_JOBS = (JobState.QUEUED, JobState.PAUSED, JobState.CLAIMED)
+RESTING_JOBS = (JobState.QUEUED, JobState.PAUSED)
+"""Jobs that nobody works on."""
+
+
+class Order(models.TextChoices):
+    """In which order a run's problems are prepared and advanced."""
+
+    HEADROOM = "headroom"
+    LISTED = "listed"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from celery import shared_task
 
-from runs import jobs, registration, turns
+from runs import draining, jobs, registration, turns
 from runs.execution import run_job
 
 _TRIES = 5
@@ -13,8 +13,11 @@ _TRIES = 5
 
 @shared_task(name=jobs.TASK, ignore_result=True)  # type: ignore[untyped-decorator]  # Celery has no types
 def execute(job_id: int) -> None:
-    """Do the job with this id if it is still to do, or the one of its run whose turn it is."""
+    """Do the job with this id if it is still to do, or the one of its run whose turn it is; nothing while drained."""
     for _ in range(_TRIES):
+        if draining.is_drained(registration.worker_name()):
+            draining.step_aside(job_id)
+            return
         chosen = turns.job_for(job_id)
         if chosen is None:
             return

@@ -13,7 +13,6 @@ from kernels.harness.evaluation import EAGER, Check, Evaluation, Timing
 from kernels.harness.measures import Activity, Conditions, KernelActivity, Range
 from runs import figures
 from runs.charts.distribution import Series, distribution
-from sol.gap.standing import TimeStanding
 
 _CLOCKS = "clock agreement"
 _TREND = "steady over time"
@@ -71,11 +70,11 @@ class KernelRow:
 
 
 class TimingPanel:
-    """Of one evaluation."""
+    """Of one evaluation. ``held`` says why its time does not count; empty where it does."""
 
-    def __init__(self, evaluation: Evaluation, standing: TimeStanding = TimeStanding.NORMAL) -> None:
+    def __init__(self, evaluation: Evaluation, held: str = "") -> None:
         self.evaluation = evaluation
-        self.standing = standing
+        self.held = held
 
     @property
     def own(self) -> Timing | None:
@@ -89,10 +88,9 @@ class TimingPanel:
         if e.candidate is None:
             return []
         found = [SubjectRow("this kernel", e.candidate)]
-        # A time below the floor is evidence, and no speedup over anything.
+        # A time that is held is evidence, and no speedup over anything.
         found += [
-            SubjectRow(t.subject, t, speedup=None if self.standing.held else e.speedup(t.subject))
-            for t in e.baselines
+            SubjectRow(t.subject, t, speedup=None if self.held else e.speedup(t.subject)) for t in e.baselines
         ]
         found += [SubjectRow(name, None, why) for name, why in e.absent.items()]
         if e.baseline(EAGER) is None and EAGER not in e.absent:
@@ -122,7 +120,7 @@ class TimingPanel:
     def cautions(self) -> tuple[str, ...]:
         """What speaks against the times."""
         conditions = self.evaluation.conditions
-        held = (self.standing.sentence,) if self.standing.held else ()
+        held = (self.held,) if self.held else ()
         return (*held, *(conditions.cautions if conditions is not None else ()))
 
     @cached_property

@@ -1,7 +1,8 @@
 """Whose job a hint stands for: of a steered run's jobs that wait for the same worker, the one whose turn it is.
 
 The rule is ``agent.schedule``'s. A hint is as good as any other of its run and queue, so there are as many turns as
-hints and no job is left without one. Without steering, and for jobs of no run, a hint stands for its own job.
+hints and no job is left without one. Without steering, in a run whose problems go as listed, and for jobs of no run, a
+hint stands for its own job: jobs are made in the order of the problems, so their turns come round in that order.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from agent.schedule import Waiting, in_turn
 from runs.fleet import LATER
 from runs.models import Job
-from runs.states import JobState
+from runs.states import JobState, Order
 
 
 def job_for(hint: int) -> int | None:
@@ -17,9 +18,10 @@ def job_for(hint: int) -> int | None:
     hinted = Job.objects.select_related("run").filter(pk=hint).first()
     if hinted is None:
         return None
-    if hinted.run is None or not hinted.run.steering or hinted.queue == LATER:
+    run = hinted.run
+    if run is None or not run.steering or run.order != Order.HEADROOM or hinted.queue == LATER:
         return hint if hinted.state == JobState.QUEUED else None
-    return next(iter(in_turn(_waiting(hinted.run.pk, hinted.queue))), None)
+    return next(iter(in_turn(_waiting(run.pk, hinted.queue))), None)
 
 
 def _waiting(run: int, queue: str) -> list[Waiting]:

@@ -49,7 +49,7 @@ def _serving(root: Path) -> Iterator[str]:
     base = f"127.0.0.1:{_free_port()}"
     command = [
         sys.executable, "-m", "gunicorn", "mucutlass_web.wsgi:application", "--chdir", str(root), "--bind", base,
-        "--workers", "1", "--threads", "8", "--no-control-socket", "--log-level", "warning",
+        "--workers", "1", "--threads", "8", "--keep-alive", "15", "--no-control-socket", "--log-level", "warning",
     ]  # fmt: skip
     process = subprocess.Popen(command)
     try:

@@ -7,9 +7,10 @@ two sides take turns attempt by attempt, each first every other time, so that wh
 Stop rules and memory are off. A problem that is done is kept in DIR and not measured again, so a stopped run goes on
 where it was.
 
-A side's curve is its best so far: torch eager's median over every evaluation of the problem, over the best time. When
-both sides are through, the best program of each is evaluated three times more in turns, and that is what is reported
-as its speedup: one lucky measurement must not choose. A problem without a passing program counts as its baseline, 1.
+A speedup is torch eager over the program, both from one call in blocks that alternate, so that a busy machine slows
+both. A side's curve is its best so far. When both sides are through, the best program of each is evaluated three times
+more in turns, and the middle of these is what is reported as its speedup: one lucky measurement must not choose. A
+problem without a passing program counts as its baseline, 1.
 """
 
 from __future__ import annotations
@@ -108,7 +109,7 @@ class Side:
         self.history: list[Event] = [started]
         self.workshop = workshop
         self.best: tuple[float, str] | None = None
-        self.best_s: list[float | None] = []
+        self.curve: list[float] = []
         self.ended = ""
 
     def one_attempt(self) -> None:
@@ -125,24 +126,24 @@ class Side:
                 self.history.append(Submitted(step.number, step.candidate))
                 self._end(step.candidate, self.workshop.measured(step.number, step.candidate))
                 return
-        self.best_s.append(self.best[0] if self.best else None)
+        self.curve.append(self.best[0] if self.best else 1.0)
 
     def _end(self, candidate: Candidate, measured: Measured) -> None:
         self.history.append(measured)
-        time_s = measured.time_s
-        if time_s is not None and (self.best is None or time_s < self.best[0]):
-            self.best = (time_s, candidate.text)
-        self.best_s.append(self.best[0] if self.best else None)
+        if measured.time_s is not None and measured.baseline_s is not None:
+            speedup = measured.baseline_s / measured.time_s
+            if self.best is None or speedup > self.best[0]:
+                self.best = (speedup, candidate.text)
+        self.curve.append(self.best[0] if self.best else 1.0)
 
-    def row(self, again: list[float], eager_s: float | None) -> dict[str, Any]:
-        """What is kept: the curve over eager, the best measured again, its program."""
-        curve = [eager_s / best if eager_s and best else 1.0 for best in self.best_s]
-        again_s = statistics.median(again) if again else None
+    def row(self, again: list[tuple[float, float]]) -> dict[str, Any]:
+        """What is kept: the curve over eager, the best measured again (its time and speedup), its program."""
         return {
-            "curve": curve,
-            "best_ms": self.best[0] * 1e3 if self.best else None,
-            "again_ms": [value * 1e3 for value in again],
-            "speedup": eager_s / again_s if eager_s and again_s else 1.0,
+            "curve": self.curve,
+            "best": self.best[0] if self.best else None,
+            "again_ms": [time_s * 1e3 for time_s, _ in again],
+            "again": [speedup for _, speedup in again],
+            "speedup": statistics.median(speedup for _, speedup in again) if again else 1.0,
             "ended": self.ended or "its attempts are spent",
             "program": self.best[1] if self.best else "",
         }
@@ -174,18 +175,21 @@ def measure(path: Path, device: Device, store: Cache, attempts: int, seed: int) 
             side.one_attempt()
     again = _again(workshop, sides)
     eager_s = statistics.median(workshop.eager_s) if workshop.eager_s else None
-    steered, plain = (side.row(times, eager_s) for side, times in zip(sides, again, strict=True))
+    steered, plain = (side.row(found) for side, found in zip(sides, again, strict=True))
     return {"problem": path.stem, "seed": seed, "sol_ms": bounds.steering_s * 1e3, "steered": steered, "plain": plain,
             "eager_ms": eager_s * 1e3 if eager_s else None, "evaluations": len(workshop.eager_s)}  # fmt: skip
 
 
-def _again(workshop: Workshop, sides: Sequence[Side]) -> list[list[float]]:
-    found: list[list[float]] = [[] for _ in sides]
+def _again(workshop: Workshop, sides: Sequence[Side]) -> list[list[tuple[float, float]]]:
+    found: list[list[tuple[float, float]]] = [[] for _ in sides]
     for _ in range(AGAIN):
         for side, times in zip(sides, found, strict=True):
             result = workshop.evaluated(side.best[1]) if side.best else ""
-            if not isinstance(result, str) and result.outcome is Outcome.PASSED and result.candidate is not None:
-                times.append(result.candidate.median_s)
+            if isinstance(result, str) or result.outcome is not Outcome.PASSED or result.candidate is None:
+                continue
+            eager = result.baseline(EAGER)
+            if eager is not None:
+                times.append((result.candidate.median_s, eager.median_s / result.candidate.median_s))
     return found
 
 
@@ -247,7 +251,7 @@ def main(arguments: list[str] | None = None) -> int:
     if options.json:
         report = {"device": device.name, "again": AGAIN, "seeds": options.seeds, "summary": told, "rows": rows}
         options.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
-    return 0 if all(row[name]["best_ms"] for row in rows for name in ("steered", "plain")) else 1
+    return 0 if all(row[name]["best"] for row in rows for name in ("steered", "plain")) else 1
 
 
 if __name__ == "__main__":

@@ -26,7 +26,10 @@ _CALLS = """
 from runs.models import LlmCall
 answer = [[call.error, call.finished is None] for call in LlmCall.objects.order_by("pk")]
 """
-_ATTEMPTS = "answer = list(Attempt.objects.order_by('number').values_list('number', 'outcome'))"
+_ATTEMPTS = """
+mine = Attempt.objects.filter(trajectory__run__origin=None)
+answer = list(mine.order_by('number').values_list('number', 'outcome'))
+"""
 _EVERYTHING = """
 from runs.models import LlmCall
 rows = [*LlmCall.objects.values(), *Event.objects.values(), *Job.objects.values(), *Worker.objects.values()]

@@ -17,22 +17,14 @@ from agent.steps import Started
 from kernels.codegen.emission import Emission, LineLink, Plan, Unit
 from kernels.dtypes import DType
 from kernels.harness.correctness import Errors, IncorrectReason, RoundErrors, Tile
-from kernels.harness.evaluation import (
-    EAGER,
-    Check,
-    Evaluation,
-    Isolation,
-    Machine,
-    Outcome,
-    StageShare,
-    Timing,
-)
+from kernels.harness.evaluation import EAGER, Check, Evaluation, Isolation, Machine, Outcome, StageShare, Timing
 from kernels.models import Build, Kernel, Problem, ProblemSize
 from kernels.models import Evaluation as EvaluationRow
 from kernels.problems.inspection import Graph, Inspection, Node, Signature, TensorSpec
 from kernels.records import to_json
 from kernels.targets import Policy, Target
 from kernels.toolchain.report import BuildOutcome, BuildReport, Resources, UnitReport
+from runs.holding import held_of
 from runs.models import Attempt, Event, Job, Run, Trajectory, Worker
 from runs.states import AttemptState, JobState, RunState, TrajectoryState
 from sol.bounds.record import Bounds
@@ -331,6 +323,7 @@ def attempt(
         change=change or ("tile({m}, {n}, {k})".format(**_tiles(number)) if parent else ""),
         hypothesis=hypothesis or ("a taller tile keeps more of x in the second-level cache" if parent else ""),
         outcome=outcome or "", detail=detail, time_s=time_s, eager_s=eager_s if time_s else None,
+        held=held_of(time_s, on.floor_s, None),
         finished=timezone.now() - timedelta(seconds=seconds_ago) if outcome else None,
     )  # fmt: skip
     if outcome in (Outcome.PASSED, Outcome.INCORRECT, Outcome.CRASH, Outcome.TIMEOUT):
@@ -346,11 +339,11 @@ def attempt(
             one, BuildOutcome.FAILED, log="y.cc:21:3: error: no member named 'run' in 'mu::Gemm<float>'"
         )
     if time_s is not None:
-        if on.best_s is not None:
-            one.change_of_best = time_s / on.best_s - 1
+        on.eager_s = eager_s
+    if one.counted_s is not None and time_s is not None:
+        one.change_of_best = time_s / on.best_s - 1 if on.best_s is not None else None
         if on.best_s is None or time_s < on.best_s:
             one.new_best, on.best, on.best_s = True, one, time_s
-        on.eager_s = eager_s
     one.save()
     on.attempts_done += outcome is not None
     on.save()

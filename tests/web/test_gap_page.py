@@ -92,8 +92,8 @@ class TestStates:
 class TestBelowTheFloor:
     def test_it_is_said_with_its_count(self, as_alice: Client, alice: User) -> None:
         text = text_of(as_alice.get(f"/runs/{below_floor(alice).pk}/gap/"))
-        assert "Below the floor 2 under review: in no best, mean or Fast_p" in text
-        assert "2 below the floor, under review : drawn as hollow diamonds" in text
+        assert "Not counted 2 2 below the floor: in no best, mean or Fast_p" in text
+        assert "2 below the floor : drawn as diamonds" in text
         assert "Fast_p(1.00×) = 50 %, 1 of 2" in text
 
     def test_it_is_a_diamond_of_its_own_and_part_of_no_line(self, as_alice: Client, alice: User) -> None:
@@ -107,10 +107,10 @@ class TestBelowTheFloor:
     def test_files_hold_it_with_its_standing(self, as_alice: Client, alice: User) -> None:
         run = below_floor(alice)
         rows = file_of(as_alice, run, "gap")
-        assert [(row["problem"], row["below_floor"]) for row in rows] == [("own/2", "1"), ("own/1", "1")]
+        assert [(row["problem"], row["held"]) for row in rows] == [("own/2", "1"), ("own/1", "1")]
         assert rows[0]["best_s"] == rows[0]["gap"] == ""
         standings = [row["standing"] for row in file_of(as_alice, run, "roofline")]
-        assert sorted(standings) == ["below the floor, under review", "below the floor, under review", "best"]
+        assert sorted(standings) == ["below the floor", "below the floor", "best"]
 
 
 class TestFilesAndTables:

@@ -10,6 +10,7 @@ from runs.board import board
 from runs.gap_pane import gap_pane
 from runs.models import Attempt
 from sol.gap.record import Factor, FactorName, Gap
+from sol.gap.standing import Held
 from tests.web import gallery
 from tests.web.reading import html, part, words
 
@@ -33,6 +34,8 @@ def held(best: Attempt) -> Attempt:
     best.trajectory.save()
     best.trajectory.bounds = {**best.trajectory.bounds, "floor_s": best.trajectory.floor_s}  # type: ignore[dict-item]
     best.trajectory.save()
+    best.held = Held.FLOOR.value
+    best.save(update_fields=["held"])
     return best
 
 
@@ -73,7 +76,7 @@ def test_below_the_floor_the_page_claims_nothing(as_alice: Client, held: Attempt
     source = html(as_alice.get(address(held)))
     text = words(source)
     assert 'id="gap"' not in source
-    assert 'class="dot held"' in source
+    assert 'path class="flag"' in source
     assert "Under review: it is in no best, mean, speedup or chart of the run." in text
     assert "Over torch eager —" in text or "Over torch eager" in text
     assert "No honest kernel is expected to be faster" in text

@@ -125,7 +125,7 @@ def test_a_member_may_look_but_not_change(as_bob: Client, many: list[Lesson]) ->
     for action in ("edit", "retire", "restore"):
         refused = as_bob.post(f"/lessons/{one.pk}/{action}/", {"text": "mine"})
         assert refused.status_code == 403
-        assert "whose owner and staff may change it" in text_of(refused)
+        assert "whose owner and admins may change it" in text_of(refused)
     one.refresh_from_db()
     assert (one.text, one.retired) == ("Tile by the cache", None)
 
@@ -150,7 +150,7 @@ def test_a_lesson_whose_run_is_gone_is_staffs(as_alice: Client, as_maya: Client,
     one = many[0]
     Lesson.objects.filter(pk=one.pk).update(trajectory=None, attempt=None)
     assert as_alice.get(f"/lessons/{one.pk}/").status_code == 200
-    assert "learned by a run that is gone; staff may change it" in text_of(
+    assert "learned by a run that is gone; admins may change it" in text_of(
         as_alice.post(f"/lessons/{one.pk}/retire/")
     )
     assert as_maya.post(f"/lessons/{one.pk}/retire/").status_code == 302

@@ -37,7 +37,7 @@ def test_a_member_may_look_but_not_cancel(as_bob: Client, run: Run) -> None:
     assert "Cancel run" not in html(response)
     refused = as_bob.post(f"/runs/{run.pk}/cancel/")
     assert refused.status_code == 403
-    assert "belongs to alice. Its owner and staff may change it." in text_of(refused)
+    assert "belongs to alice. Its owner and admins may change it." in text_of(refused)
     run.refresh_from_db()
     assert run.cancel_requested is None
 

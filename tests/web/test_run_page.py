@@ -55,7 +55,7 @@ def test_a_cancelled_run_says_by_whom(as_alice: Client, alice: User) -> None:
     run = gallery.cancelled(alice)
     note = words(part(page(as_alice, run), "run-note", "div"))
     assert "Cancelled by alice at" in note
-    assert f"/runs/new/?clone={run.pk}" in page(as_alice, run)
+    assert f"/runs/new/?from={run.pk}" in page(as_alice, run)
 
 
 def test_cancelled_attempts_are_not_counted_as_ended(as_alice: Client, alice: User) -> None:
@@ -116,7 +116,7 @@ def test_the_page_takes_as_many_queries_for_sixty_problems_as_for_one(
 ) -> None:
     small, large = gallery.near_sol(alice), gallery.huge(alice, 20, 4)
     for run in (small, large):
-        with django_assert_num_queries(9):  # type: ignore[operator]
+        with django_assert_num_queries(10):  # type: ignore[operator]
             as_alice.get(f"/runs/{run.pk}/")
 
 

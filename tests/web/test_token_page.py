@@ -31,7 +31,7 @@ def test_a_secret_is_shown_once_and_opens_the_api(as_alice: Client, alice: User)
     assert "no-store" in shown.headers["Cache-Control"]
     assert found[1] not in html(as_alice.get("/account/tokens/"))
     answer = Client().get("/api/v1/me", headers={"Authorization": f"Bearer {found[1]}"})
-    assert answer.json() == {"user": "alice", "token": "night agent", "scope": "submit"}
+    assert answer.json() == {"user": "alice", "role": "runner", "token": "night agent", "scope": "submit"}
     row = ApiToken.objects.get()
     assert (row.user, round((row.expires - row.created).total_seconds() / 86400)) == (alice, 30)
 
