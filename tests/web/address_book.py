@@ -8,7 +8,7 @@ from django.urls import URLResolver, get_resolver
 from kernels.harness.evaluation import Outcome
 from runs import talking
 from runs.archive.shipped import import_recorded
-from runs.models import Attempt, Run, Trajectory
+from runs.models import Attempt, Grid, Run, Trajectory
 from sol.audit import Evidence, Flag, Place, Severity, Trick
 from sol.cases import raise_flags
 from sol.models import Case
@@ -34,7 +34,8 @@ NO_PAGE = frozenset({
     "sso-start", "sso-callback", "join", "person-role", "person-deactivate", "person-reactivate",
     "person-token-revoke", "team-rename", "team-member", "team-delete", "invitation-revoke", "ledger-csv",
     "fleet-live", "worker-drain", "worker-undrain", "worker-remove", "job-requeue",
-    "run-export", "run-delete", "api-openapi", "remark-withdraw", "token-revoke", "playground-check",
+    "run-export", "run-delete", "compare-csv", "compare-figures", "compare-numbers", "preset-delete",
+    "api-openapi", "remark-withdraw", "token-revoke", "playground-check",
 })  # fmt: skip
 """Names of addresses that are no pages of their own."""
 
@@ -53,6 +54,8 @@ class World:
         first = self.huge.trajectories.order_by("pk")[0]
         self.below = gallery.attempt(first, 7, Outcome.PASSED, 0.3 * (first.sol_s or 0.0))
         self.team = team("Gemm", owner)
+        self.grid = Grid.objects.create(owner=owner, title="two seeds")
+        Run.objects.filter(pk__in=[self.run.pk, self.huge.pk]).update(grid=self.grid)
         self.case = self._raise(self.best, SEVERE)
         self._raise(self.below, MILD)
         remark = talking.say(self.best, owner, "why 128?\n@alice", talking.Spot("", 4))
@@ -98,6 +101,10 @@ class World:
             "lessons": "/lessons/",
             "triage": "/triage/",
             "triage-case": f"/triage/{self.case.pk}/",
+            "compare": f"/compare/?c={best.pk}&c={self.below.pk}&all=1",
+            "compare.runs": f"/compare/?r={self.run.pk}&r={self.huge.pk}",
+            "grids": "/grids/",
+            "grid": f"/grids/{self.grid.pk}/",
             "api": "/api/",
             "mentions": "/account/mentions/",
             "tokens": "/account/tokens/",
