@@ -28,10 +28,10 @@ $(VENV)/.test: requirements-test.lock $(VENV)/.run
 run: $(VENV)/.run
 	@exec $(BIN)/python manage.py serve --host $(HOST) --port $(PORT)
 
-# Real stacks, browsers and what is timed have the machine to themselves.
+# Real stacks and what is timed have the machine to themselves.
 test: $(VENV)/.test check
-	$(BIN)/python -m pytest -n auto --dist loadfile -m "not stack and not browser and not alone"
-	$(BIN)/python -m pytest -m "stack or browser or alone"
+	$(BIN)/python -m pytest -n auto --dist loadfile -m "not stack and not alone"
+	$(BIN)/python -m pytest -m "stack or alone"
 
 # --- for people who work on the code ------------------------------------------------------------------------------
 check: $(VENV)/.test

@@ -94,7 +94,7 @@ class TestGapRows:
         figure = gap_rows_chart([reading(step(1, 2.0), step(2, 0.3, held="floor"))], address)
         assert opened(figure) == ["/own/1/1/", "/own/1/2/"]
         assert symbols(figure) == {"circle": 1, "diamond-open": 1}
-        held = figure["data"][-2]
+        (held,) = (trace for trace in figure["data"] if trace.get("marker", {}).get("symbol") == "diamond-open")
         assert "suspect: more than 10 % below the floor; under review, not counted" in held["customdata"][0][1]
 
     def test_the_near_band_ends_at_the_run_s_epsilon(self) -> None:

@@ -77,7 +77,7 @@ def test_below_the_floor_the_page_claims_nothing(as_alice: Client, held: Attempt
     text = words(source)
     assert 'id="gap"' not in source
     assert 'path class="flag"' in source
-    assert "Under review: it is in no best, mean, speedup or chart of the run." in text
+    assert "under review, not counted; it is in no best, mean or speedup of the run." in text
     assert "Over torch eager —" in text or "Over torch eager" in text
     assert "No honest kernel is expected to be faster" in text
     assert held.speedup is None

@@ -248,5 +248,5 @@ def test_the_view_of_a_listing_takes_a_fixed_number_of_queries(
     as_alice: Client, best: Attempt, django_assert_max_num_queries: Any
 ) -> None:
     ask(as_alice, best)
-    with django_assert_max_num_queries(9):
+    with django_assert_max_num_queries(13):
         as_alice.get(address(best, "?unit=x0&view=ptx"))
