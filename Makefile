@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 HOST ?= 127.0.0.1
 PORT ?= 8000
 
-.PHONY: run test check format docs bench bench-audit bench-steering gpu-test gpu-bench gpu-kernelbench gpu-search lock migrations clean
+.PHONY: run test test-thorough check format docs bench bench-audit bench-steering gpu-test gpu-bench gpu-kernelbench gpu-search lock migrations clean
 
 # --- install: once for each state of the lock files ---------------------------------------------------------------
 $(BIN)/python:
@@ -30,8 +30,12 @@ run: $(VENV)/.run
 
 # Real stacks and what is timed have the machine to themselves.
 test: $(VENV)/.test check
-	$(BIN)/python -m pytest -n auto --dist loadfile -m "not stack and not alone"
+	$(BIN)/python -m pytest -n auto --dist loadfile -m "not stack and not alone and not thorough"
 	$(BIN)/python -m pytest -m "stack or alone"
+
+# What `make test` leaves out: more cases of what compiles, a few minutes each core.
+test-thorough: $(VENV)/.test
+	$(BIN)/python -m pytest -n auto --dist loadfile -m "thorough"
 
 # --- for people who work on the code ------------------------------------------------------------------------------
 check: $(VENV)/.test

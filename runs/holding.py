@@ -12,7 +12,7 @@ from typing import Any
 
 from agent.steps import Measured
 from kernels.records import from_json, to_json
-from runs.models import Attempt, Event, Trajectory
+from runs.models import Attempt, Event, Import, Trajectory
 from sol.audit.record import Severity
 from sol.audit.tricks import Trick
 from sol.gap.standing import Held, standing_of
@@ -53,14 +53,18 @@ def _seen(trick: str, line: int, evidence: dict[str, Any]) -> str:
 def reassess(cases: Iterable[Case]) -> None:
     """Bring attempts of the cases' kernels, their trajectories and their harm up to date.
 
-    Three queries, and some for each trajectory in which anything changed, however many cases there are.
+    Four queries, and some for each trajectory in which anything changed, however many cases there are.
     """
     known = {(case.kernel_id, case.problem_id): case for case in cases}
     tried = _timed(known)
+    imported = _imported(tried)
     changed: dict[int, list[Attempt]] = {}
     for attempt in tried:
         case = known[_about(attempt)]
         held = held_of(attempt.time_s, attempt.trajectory.floor_s, case)
+        # What an archive said is held stays so until a person here speaks.
+        if not held and not case.verdict and attempt.trajectory.run_id in imported:
+            continue
         if held != attempt.held:
             attempt.held = held
             attempt.detail = why_held(held, attempt.time_s, attempt.trajectory.floor_s, case)
@@ -80,6 +84,12 @@ def _timed(known: Mapping[tuple[int, int], Case]) -> list[Attempt]:
     found = Attempt.objects.filter(kernel_id__in=kernels, time_s__isnull=False)
     rows = found.select_related("trajectory").defer("trajectory__bounds").order_by("trajectory_id", "number")
     return [attempt for attempt in rows if _about(attempt) in known]
+
+
+def _imported(attempts: Iterable[Attempt]) -> set[int]:
+    """The runs of these attempts that came in an archive."""
+    runs = {attempt.trajectory.run_id for attempt in attempts}
+    return set(Import.objects.filter(run__in=runs).values_list("run_id", flat=True)) - {None}
 
 
 def _apply(trajectory_id: int, attempts: list[Attempt]) -> None:

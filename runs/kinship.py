@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from django.db.models import Q
+
 from kernels.languages import Language
 from kernels.records import from_json
 from runs.models import Attempt, LessonUse
@@ -53,9 +55,10 @@ def _line(attempt: Attempt) -> dict[int, int]:
 
 
 def _alike(attempt: Attempt, own: tuple[int, ...]) -> Iterator[Relative]:
-    """Settled cheats that this text resembles; the same text has its case already."""
+    """Settled cheats that this text resembles, or is on another problem; here it has its case already."""
     settled = Case.objects.filter(verdict__in=_GAMING, kernel__language=attempt.kernel.language)
-    latest = settled.exclude(kernel_id=attempt.kernel_id).order_by("-settled").values_list("pk", "sketch")
+    own_case = Q(kernel_id=attempt.kernel_id, problem_id=attempt.trajectory.problem_id)
+    latest = settled.exclude(own_case).order_by("-settled").values_list("pk", "sketch")
     alike = {key: found for key, theirs in latest[:MOST_ALIKE] if (found := likeness(own, theirs)) >= ALIKE}
     for case in Case.objects.filter(pk__in=alike).select_related("kernel").prefetch_related("raised"):
         yield _relative(case, Tie.LOOKALIKE, str(case.kernel), alike[case.pk])

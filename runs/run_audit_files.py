@@ -15,6 +15,7 @@ from runs.board import Row
 from runs.run_audit import Decision, RunAudit, Tried, inflation_of
 from sol.audit import DETECTORS, Trick
 from sol.audit.version import audit_version
+from sol.case_models import EntryKind
 from sol.models import Case
 
 _HEAD = (
@@ -145,13 +146,16 @@ def write_cases(report: RunAudit, file: TextIO) -> None:
     writer = csv.writer(file)
     writer.writerow(_HEAD)
     cases = {case.pk: case for case in report.every_case}
-    why = {entry.case_id: entry.words for entry in reversed([one.entry for one in report.decisions])}
+    entries = [one.entry for one in report.decisions if one.entry.kind in (EntryKind.VERDICT, EntryKind.CARRIED)]
+    why = {(entry.case_id, entry.verdict): entry.words for entry in reversed(entries)}
     for key, tried in report.tried.items():
         case = cases.get(key)
         if case is None:
             continue
         for one in tried:
-            writer.writerow([_cell(value) for value in (*_attempt(one), *_settled(case, why.get(key, "")))])
+            writer.writerow(
+                [_cell(value) for value in (*_attempt(one), *_settled(case, why.get((key, case.verdict), "")))]
+            )
 
 
 def _attempt(one: Tried) -> tuple[Any, ...]:

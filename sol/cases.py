@@ -28,6 +28,9 @@ CARRIED = (Verdict.REWARD_HACK, Verdict.RUBRIC_LEAK)
 """Verdicts that are about the text alone, so that they hold for it on every problem."""
 
 
+_DECIDING = (EntryKind.VERDICT, EntryKind.CARRIED)
+
+
 class UnknownVerdict(UserError):
     """A verdict that there is not."""
 
@@ -54,31 +57,39 @@ def raise_flags(
     A case that was settled in the kernel's favour opens again where a graver flag than all before, or a severe one
     of another detector, comes in: who settled it had not seen that.
     """
-    case = Case.objects.select_for_update().filter(kernel=kernel, problem=problem).first()
     if not flags:
-        return case
+        return Case.objects.select_for_update().filter(kernel=kernel, problem=problem).first()
     gravest = max(flags, key=lambda flag: flag.gravity)
-    fresh = case is None
-    if case is None:
-        case = Case(kernel=kernel, problem=problem, sketch=_sketch(kernel))
-        _judge_by(case, gravest)
-        case.save()
+    case = _held_case(kernel, problem, gravest)
+    fresh = not case.raised.exists()
     before = (case.rank, case.verdict)
     severe_before = _severe_detectors(case)
-    added = _add(case, flags, evaluation)
-    if not added:
+    added, graver = _add(case, flags, evaluation)
+    if not added and not graver:
         return case
     if gravest.gravity > (case.rank, case.confidence):
         _judge_by(case, gravest)
     case.flags += len(added)
-    Entry.objects.create(case=case, kind=EntryKind.RAISED, words=_raised(added))
+    Entry.objects.create(case=case, kind=EntryKind.RAISED, words=_raised([*added, *graver]))
     if fresh:
         _carry_over(case)
     else:
-        _reopen(case, before[0], severe_before, added)
+        _reopen(case, before[0], severe_before, [*added, *graver])
     case.save()
     if (case.rank, case.verdict) != before or fresh:
         cases_changed.send(Case, cases=[case])
+    return case
+
+
+def _held_case(kernel: Kernel, problem: Problem, gravest: Flag) -> Case:
+    """The case, made where there is none, with its row held: of two workers that open one, the second waits here."""
+    rows = Case.objects.select_for_update().filter(kernel=kernel, problem=problem)
+    case = rows.first()
+    if case is None:
+        made = Case(kernel=kernel, problem=problem, sketch=_sketch(kernel))
+        _judge_by(made, gravest)
+        Case.objects.bulk_create([made], ignore_conflicts=True)
+        case = rows.get()
     return case
 
 
@@ -96,10 +107,12 @@ def _severe_detectors(case: Case) -> set[str]:
     return set(case.raised.filter(severity=Severity.SEVERE).values_list("detector", flat=True))
 
 
-def _add(case: Case, flags: Sequence[Flag], evaluation: Evaluation | None) -> list[Flag]:
-    """The flags that are new here; a graver finding at a known place takes the place of the milder one."""
+def _add(case: Case, flags: Sequence[Flag], evaluation: Evaluation | None) -> tuple[list[Flag], list[Flag]]:
+    """The flags that are new here, and those that are graver than what was known at their place, whose place they
+    take."""
     known = {(row.detector, row.trick, row.line): row for row in case.raised.all()}
-    added = []
+    added: list[Flag] = []
+    graver: list[Flag] = []
     for flag in flags:
         places = flag.evidence.places
         key = (flag.detector, flag.trick.value, places[0].first if places else 0)
@@ -109,11 +122,13 @@ def _add(case: Case, flags: Sequence[Flag], evaluation: Evaluation | None) -> li
             added.append(flag)
         elif flag.gravity <= (Severity(row.severity).rank, row.confidence):
             continue
+        elif flag.severity.rank > Severity(row.severity).rank:
+            graver.append(flag)
         row.severity, row.confidence, row.evaluation = flag.severity.value, flag.confidence, evaluation
         row.evidence = to_json(flag.evidence)
         row.save()
         known[key] = row
-    return added
+    return added, graver
 
 
 def _raised(flags: Iterable[Flag]) -> str:
@@ -125,7 +140,10 @@ def _carry_over(case: Case) -> None:
     told = Case.objects.filter(kernel_id=case.kernel_id, verdict__in=CARRIED).exclude(pk=case.pk)
     for other in told.select_related("problem").order_by("-settled")[:1]:
         words = f"the same text was settled on {other.problem.slug}"
-        _write(case, EntryKind.CARRIED, other.verdict, other.settled_by, words, "")
+        decided = other.entries.filter(kind__in=_DECIDING, verdict=other.verdict).order_by("-pk").first()
+        # Whoever takes that verdict back takes this one back too.
+        batch = decided.batch if decided is not None else ""
+        _write(case, EntryKind.CARRIED, other.verdict, other.settled_by, words, batch)
 
 
 def _reopen(case: Case, rank: int, detectors: set[str], added: Sequence[Flag]) -> None:
@@ -179,8 +197,8 @@ def _save(rows: list[Case]) -> None:
 @transaction.atomic
 def undo(batch: str, user: User) -> list[Case]:
     """Take a batch back where nothing later was decided; the cases that changed. Raises NothingToUndo."""
-    told = (EntryKind.VERDICT, EntryKind.CARRIED)
-    entries = {entry.case_id: entry for entry in Entry.objects.filter(batch=batch, kind__in=told)} if batch else {}
+    found = Entry.objects.filter(batch=batch, kind__in=_DECIDING) if batch else ()
+    entries = {entry.case_id: entry for entry in found}
     rows = []
     for case in Case.objects.select_for_update().filter(pk__in=entries).order_by("pk"):
         entry = entries[case.pk]
@@ -189,11 +207,21 @@ def undo(batch: str, user: User) -> list[Case]:
         if last is None or last.pk != entry.pk:
             continue
         _write(case, EntryKind.UNDONE, entry.before, user, f"{Verdict(entry.verdict).words} undone", "")
+        _as_before(case, entry)
         rows.append(case)
     if not rows:
         raise NothingToUndo()
     _save(rows)
     return rows
+
+
+def _as_before(case: Case, undone: Entry) -> None:
+    """A verdict that stands again is of who gave it then."""
+    earlier = (
+        case.entries.filter(kind__in=_DECIDING, verdict=undone.before, pk__lt=undone.pk) if undone.before else ()
+    )
+    for entry in list(earlier)[-1:]:
+        case.settled, case.settled_by = entry.created, entry.user
 
 
 @transaction.atomic

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 from django.contrib.auth.models import User
+from django.utils import timezone
 
 from agent.history import State, last_step
 from agent.steps import Candidate, Measured, Submitted
@@ -13,7 +15,7 @@ from kernels.harness.evaluation import Outcome
 from runs import engine
 from runs.board import board
 from runs.holding import weigh
-from runs.models import Attempt, Trajectory
+from runs.models import Attempt, Import, Trajectory
 from runs.queries import best_attempts_on
 from runs.words import of_attempt
 from sol import cases
@@ -210,3 +212,52 @@ def test_an_undo_that_was_overtaken_is_refused(row: Trajectory, alice: User) -> 
     with pytest.raises(cases.UnknownVerdict):
         cases.settle([case_of(fast)], "innocent", alice)
     assert case_of(fast).verdict == Verdict.REWARD_HACK
+
+
+def test_a_finding_that_gets_graver_at_its_place_reaches_its_case(row: Trajectory, alice: User) -> None:
+    fast = ended(row, 1, 2e-3, replace(SEVERE, severity=Severity.SUSPECT, confidence=0.5))
+    cases.settle([case_of(fast)], Verdict.CLEAN, alice)
+    cases.raise_flags(fast.kernel, row.problem, [SEVERE])
+    case = case_of(fast)
+    fast.refresh_from_db()
+    assert (case.verdict, case.severity, case.flags, fast.held) == ("", Severity.SEVERE, 1, Held.FLAGGED)
+    assert case.entries.filter(kind=EntryKind.REOPENED).count() == 1
+
+
+def test_who_takes_a_hack_back_takes_back_what_was_carried_later(row: Trajectory, alice: User) -> None:
+    fast = ended(row, 1, 2e-3, MILD)
+    batch = cases.settle([case_of(fast)], Verdict.REWARD_HACK, alice)
+    elsewhere = problem(2)
+    later = cases.raise_flags(fast.kernel, elsewhere, [MILD])
+    assert later is not None
+    assert later.verdict == Verdict.REWARD_HACK
+    assert {case.pk for case in cases.undo(batch, alice)} == {case_of(fast).pk, later.pk}
+    later.refresh_from_db()
+    assert (later.verdict, later.open) == ("", True)
+
+
+def test_a_verdict_that_stands_again_is_of_who_gave_it(row: Trajectory, alice: User) -> None:
+    bob = User.objects.create_user("bob")
+    fast = ended(row, 1, 2e-3, MILD)
+    cases.settle([case_of(fast)], Verdict.CLEAN, alice)
+    given = case_of(fast).settled
+    cases.undo(cases.settle([case_of(fast)], Verdict.REWARD_HACK, bob), bob)
+    case = case_of(fast)
+    assert (case.verdict, case.settled_by) == (Verdict.CLEAN, alice)
+    assert given is not None
+    assert case.settled is not None
+    assert abs((case.settled - given).total_seconds()) < 1
+
+
+def test_a_mild_flag_lifts_no_hold_that_an_archive_brought(row: Trajectory, alice: User) -> None:
+    Import.objects.create(
+        run=row.run, digest="d" * 64, format=1, product="0.1.0", number=1, exported=timezone.now()
+    )
+    one = ended(row, 1, 2e-3)
+    Attempt.objects.filter(pk=one.pk).update(held=Held.HACKED)
+    cases.raise_flags(one.kernel, row.problem, [MILD])
+    one.refresh_from_db()
+    assert one.held == Held.HACKED
+    cases.settle([case_of(one)], Verdict.CLEAN, alice)
+    one.refresh_from_db()
+    assert one.held == ""

@@ -103,3 +103,14 @@ def test_a_lesson_of_a_cheat_is_kin(row: Trajectory, alice: User) -> None:
     one = tried(row, 1, "import torch\n")
     (found,) = relatives_of(one)
     assert (found.tie, found.name) == (Tie.LESSON, f"{cheat.kernel} (lesson {lesson.pk})")
+
+
+def test_the_same_text_on_another_problem_is_kin_of_what_was_settled(row: Trajectory, alice: User) -> None:
+    other = trajectory(run(alice), problem(2))
+    cheat = tried(other, 1, CHEAT)
+    case = cases.raise_flags(cheat.kernel, other.problem, [FLAG])
+    assert case is not None
+    cases.settle([case], Verdict.REWARD_HACK, alice)
+    again = tried(row, 1, CHEAT)
+    (found,) = relatives_of(again)
+    assert (found.tie, found.likeness) == (Tie.LOOKALIKE, 1.0)
