@@ -1,7 +1,8 @@
-"""Golden files: what a generator must produce, kept as text, addressed by the test that checks it."""
+"""Golden files (what a generator must produce, kept as text), what every page counts, and which cases run always."""
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,6 +12,34 @@ from django.core.cache import cache
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="accept what the generators produce now")
+
+
+HERE = Path(__file__).resolve().parent
+COMPILING = frozenset({
+    "codegen/test_host_conv.py", "codegen/test_host_rows.py", "codegen/test_host_rows_any_dims.py",
+    "codegen/test_host_reducing.py", "codegen/test_host_movement.py", "codegen/test_host_gemm.py",
+    "codegen/test_rows_expression.py", "codegen/test_sm90a_rows_any_dims.py", "codegen/test_cuda_movement.py",
+    "export/test_export.py",
+})  # fmt: skip
+"""Suites in which one case is a compiler's run. Of a function's cases the first and a third of the others, chosen by
+their names and so the same each time, run with every ``make test``; all others with ``make test-thorough``."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    kept: dict[str, str] = {}
+    compiling = [item for item in items if _name(item.path) in COMPILING]
+    for item in compiling:
+        function = item.nodeid.partition("[")[0]
+        kept[function] = min(item.nodeid, kept.get(function, item.nodeid))
+    always = set(kept.values())
+    for item in compiling:
+        if item.nodeid not in always and zlib.crc32(item.nodeid.encode()) % 3:
+            item.add_marker("thorough")
+
+
+def _name(path: Path) -> str:
+    return str(path.relative_to(HERE)) if path.is_relative_to(HERE) else ""
 
 
 @pytest.fixture(autouse=True)
