@@ -38,6 +38,12 @@ class NotReady(UserError):
     template = "{part} did not answer within {seconds} s; its last words are in {log}"
 
 
+class TooManyGuesses(UserError):
+    """A name for which wrong passwords come again and again from one address."""
+
+    template = "too many wrong passwords for {name!r} from this address; try again in {wait}"
+
+
 class SsoNotReachable(UserError):
     """The single sign-on provider does not answer as one."""
 

@@ -210,8 +210,13 @@ LOGGING: dict[str, Any] = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {"line": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"}},
+    "filters": {"quiet_links": {"()": "mucutlass_web.quiet_links.QuietLinks"}},
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["stderr"], "level": env_str("MUCUTLASS_LOG_LEVEL", "INFO")},
-    # At finer levels these write requests with their headers and prompts.
-    "loggers": {name: {"level": "WARNING"} for name in ("openai", "httpx2", "httpcore2")},
+    "loggers": {
+        # At finer levels these write requests with their headers and prompts.
+        **{name: {"level": "WARNING"} for name in ("openai", "httpx2", "httpcore2")},
+        # These write the path of what was refused.
+        **{name: {"filters": ["quiet_links"]} for name in ("django.request", "django.security.csrf")},
+    },
 }

@@ -15,7 +15,7 @@ from django.conf import settings
 from django.contrib.auth.decorators import login_not_required
 from django.contrib.auth.models import User
 from django.core.exceptions import SuspiciousOperation
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.decorators import method_decorator
@@ -93,13 +93,21 @@ class SsoBackend(OIDCAuthenticationBackend):  # type: ignore[misc]  # the librar
             raise SsoRefused(why="the provider told of somebody else", right="the subject of the token")
         claims = {**payload, **told}
         email, role = sso_provider.check_claims(claims), sso_provider.role_of_claims(claims)
-        with transaction.atomic():
-            user, made = _account(payload["sub"], email, claims, role)
-            if not user.is_active:
-                raise SsoRefused(why="this account was deactivated", right="asking an admin")
-            if role is not None and not made:
-                _follow_role(user, role)
-        return user
+        try:
+            return _came(payload["sub"], email, claims, role)
+        except IntegrityError:  # another tab made the account meanwhile
+            return _came(payload["sub"], email, claims, role)
+
+
+@transaction.atomic
+def _came(subject: str, email: str, claims: dict[str, Any], role: Role | None) -> User:
+    """The account of somebody who may come in, with the role of their claims."""
+    user, made = _account(subject, email, claims, role)
+    if not user.is_active:
+        raise SsoRefused(why="this account was deactivated", right="asking an admin")
+    if role is not None and not made:
+        _follow_role(user, role)
+    return user
 
 
 def _account(subject: str, email: str, claims: dict[str, Any], role: Role | None) -> tuple[User, bool]:
@@ -112,6 +120,11 @@ def _account(subject: str, email: str, claims: dict[str, Any], role: Role | None
     same = list(User.objects.select_related("person").filter(email__iexact=email)[:2])
     if len(same) > 1:
         raise SsoRefused(why=f"several accounts have the address {email}", right="one account an address")
+    if same and same[0].identities.filter(issuer=issuer).exists():
+        raise SsoRefused(
+            why=f"the account with the address {email} is already of somebody else at this provider",
+            right="an address of your own, or asking an admin",
+        )
     user = same[0] if same else _make(email, claims, role or sso_provider.default_role())
     Identity.objects.create(user=user, issuer=issuer, subject=subject)
     return user, not same
@@ -172,6 +185,8 @@ class SsoCallback(OIDCAuthenticationCallbackView):  # type: ignore[misc]
             raise Http404("Single sign-on is off here.")
         try:
             if request.GET.get("error"):
+                if not _spent(request):
+                    return _door(request, _no_answer())
                 why = f"the provider said {request.GET['error'][:80]!r}"
                 raise SsoRefused(why=why, right="starting again")
             came: HttpResponse = super().get(request)
@@ -188,13 +203,24 @@ class SsoCallback(OIDCAuthenticationCallbackView):  # type: ignore[misc]
 
     def login_failure(self) -> HttpResponse:
         """Nothing came of it: no state of ours, or no code."""
-        error = SsoRefused(why="this is no answer to a sign-in that began here", right="starting again from here")
-        return self._refused(self.request, error)
+        return self._refused(self.request, _no_answer())
 
     @staticmethod
     def _refused(request: HttpRequest, error: SsoRefused) -> HttpResponse:
         ledger.record(None, Action.SIGN_IN_FAILED, name="single sign-on", words=str(error.fields["why"]))
         return _door(request, error)
+
+
+def _no_answer() -> SsoRefused:
+    return SsoRefused(why="this is no answer to a sign-in that began here", right="starting again from here")
+
+
+def _spent(request: HttpRequest) -> bool:
+    """Whether the answer is to a sign-in that began in this browser; its state does not serve again."""
+    if request.session.get("oidc_states", {}).pop(request.GET.get("state", ""), None) is None:
+        return False
+    request.session.modified = True
+    return True
 
 
 def _told(error: SuspiciousOperation) -> str:

@@ -79,14 +79,22 @@ def role_of_claims(claims: Mapping[str, Any]) -> Role | None:
     """
     if not settings.OIDC_ROLE_CLAIM or not settings.OIDC_ROLES:
         return None
-    value: Any = claims
-    for part in settings.OIDC_ROLE_CLAIM.split("."):
-        value = value.get(part) if isinstance(value, Mapping) else None
+    value = _claim(claims, settings.OIDC_ROLE_CLAIM)
     held = {str(one) for one in value} if isinstance(value, list | tuple) else {str(value)}
     given = [Role(role) for name, role in settings.OIDC_ROLES.items() if name in held]
     if given:
         return max(given, key=lambda role: role.rank)
     return default_role()
+
+
+def _claim(claims: Mapping[str, Any], name: str) -> Any:
+    """A claim by its whole name, which may have dots (https://example.org/roles), else by its path."""
+    if name in claims:
+        return claims[name]
+    value: Any = claims
+    for part in name.split("."):
+        value = value.get(part) if isinstance(value, Mapping) else None
+    return value
 
 
 def default_role() -> Role:

@@ -15,11 +15,12 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_variables
 from django.views.decorators.http import require_http_methods
 
-from mucutlass_web import signin
+from mucutlass_web import guesses, signin
+from mucutlass_web.errors import TooManyGuesses
 from mucutlass_web.sso_provider import configured
 from runs import people
 
-GONE = 410
+GONE, TOO_MANY = 410, 429
 BACKEND = "mucutlass_web.backends.MemberBackend"
 
 
@@ -35,8 +36,21 @@ class SignInView(LoginView):
     template_name = "auth/sign_in.html"
     redirect_authenticated_user = True
 
+    def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        """Told to wait where too many wrong passwords came; the right one does not help before."""
+        name = request.POST.get("username", "")
+        try:
+            guesses.spend(request, name)
+        except TooManyGuesses as error:
+            form = AuthenticationForm(request, initial={"username": name})
+            context = self.get_context_data(form=form, error=str(error))
+            headers = {"Retry-After": str(error.fields["seconds"])}
+            return self.render_to_response(context, status=TOO_MANY, headers=headers)
+        return super().post(request, *args, **kwargs)
+
     def form_valid(self, form: AuthenticationForm) -> HttpResponse:
         """Signed in."""
+        guesses.forget(self.request, self.request.POST.get("username", ""))
         people.note_sign_in(form.get_user())
         return super().form_valid(form)
 
@@ -49,7 +63,7 @@ class SignInView(LoginView):
 @login_not_required
 @never_cache
 @sensitive_variables("secret")
-@require_http_methods(["GET", "POST"])
+@require_http_methods(["GET", "HEAD", "POST"])
 def enter(request: HttpRequest, secret: str) -> HttpResponse:
     """A one-time link. Looking at it uses nothing up, so that previews of links cannot: the button does."""
     if request.method == "POST":

@@ -6,7 +6,9 @@ with the settings of its time. A problem that had ended by a limit that no longe
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import transaction
@@ -94,17 +96,18 @@ def used_of(run: Run) -> Used:
     )
 
 
-def change(run: Run, user: User, wanted: Budget) -> int:
-    """Give a run other limits; how many ended problems go on with them.
+def change(run: Run, user: User, limits: Budget | Mapping[str, Any]) -> int:
+    """Give a run other limits, or those that are named alone; how many ended problems go on with them.
 
     Raises LimitBelowUsed, NothingChanged, and RunOver for a cancelled run; then nothing is changed.
     """
     with transaction.atomic():
+        rows = list(Trajectory.objects.select_for_update().filter(run=run).order_by("pk"))
         row = changing.held(run)
         if row.state == RunState.CANCELLED or row.cancel_requested is not None:
             raise RunOver(run=row, how="was cancelled", right="a clone of it")
-        rows = list(Trajectory.objects.select_for_update().filter(run=row).order_by("pk"))
         before, used = budget_of(row), used_of(row)
+        wanted = limits if isinstance(limits, Budget) else replace(before, **limits)
         used.check(wanted)
         going_on = _that_go_on(row, rows, before, wanted, used)
         if wanted == before and not going_on:

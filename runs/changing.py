@@ -1,7 +1,8 @@
 """What a person does to a run after its launch: pause, resume, stop one problem, retry what failed.
 
 Each is one transaction that holds the run's row, so of two at once one comes first, and the second finds what the
-first left: a double click does nothing twice. Who did what stays as a ``RunChange``.
+first left: a double click does nothing twice. Who did what stays as a ``RunChange``. Whoever changes trajectories too
+holds those first (``runs.locking``).
 """
 
 from __future__ import annotations
@@ -14,12 +15,13 @@ from django.db.models import F, Q
 from django.utils import timezone
 
 from agent.steps import FinishReason, Reopened
-from runs import engine, jobs, stopping
+from runs import engine, jobs, locking, stopping
 from runs.control_models import Action, RunChange
 from runs.errors import NothingToRetry, RunElsewhere, RunOver
+from runs.fleet import CPU
 from runs.models import Attempt, Job, Run, Trajectory
 from runs.reviving import last_step, revive
-from runs.states import FINAL, AttemptState, JobState, RunState, TrajectoryState
+from runs.states import FINAL, AttemptState, JobKind, JobState, RunState, TrajectoryState
 
 FAILED = Q(state=TrajectoryState.FAILED) | Q(finish_reason=FinishReason.PROPOSER_FAILED.value)
 """Problems that a retry takes up again."""
@@ -32,7 +34,7 @@ def note(run: Run, user: User, action: Action, trajectory: Trajectory | None = N
 
 def held(run: Run) -> Run:
     """The run's row as it is now, held to the end of the transaction. Raises RunElsewhere for an imported one."""
-    row = Run.objects.select_for_update().get(pk=run.pk)
+    row = locking.hold_run(run.pk)
     if row.imported is not None:
         raise RunElsewhere(run=row)
     return row
@@ -78,8 +80,8 @@ def put_forward(run: Run) -> None:
 def stop_problem(trajectory: Trajectory, user: User) -> None:
     """End one problem as cancelled; the others go on. Twice does nothing; raises RunOver where it has ended."""
     with transaction.atomic():
-        row = held(trajectory.run)
         one = Trajectory.objects.select_for_update().get(pk=trajectory.pk)
+        row = held(trajectory.run)
         if one.stop_requested is not None and one.state not in FINAL:
             return
         if one.state in FINAL or row.cancel_requested is not None:
@@ -103,19 +105,24 @@ def retry(run: Run, user: User) -> tuple[int, int]:
     What is done stays done. Raises NothingToRetry, and RunOver for a cancelled run.
     """
     with transaction.atomic():
+        rows = list(Trajectory.objects.select_for_update().filter(run=run).order_by("pk"))
         row = held(run)
         if row.state == RunState.CANCELLED or row.cancel_requested is not None:
             raise RunOver(run=row, how=_how(row), right="a clone of it")
-        rows = list(Trajectory.objects.select_for_update().filter(run=row).order_by("pk"))
         failed = set(Trajectory.objects.filter(FAILED, run=row).values_list("pk", flat=True))
         lost = _queue_lost_again([one for one in rows if one.state != TrajectoryState.CANCELLED])
         if not failed and not lost:
             raise NothingToRetry(run=row)
         open_run(row)
         for one in rows:
-            if (one.pk in failed or one.pk in lost) and one.state in FINAL:
-                one.run = row
+            if one.pk not in failed and one.pk not in lost:
+                continue
+            one.run = row
+            if one.state in FINAL:
                 reopen(one, "failed" if one.pk in failed else "attempts lost")
+            elif not jobs.moving(one).exists():
+                # One that waits for a post from outside: nothing else would come to its attempts.
+                jobs.enqueue(JobKind.ADVANCE, CPU, trajectory=one)
         attempts = sum(lost.values())
         note(row, user, Action.RETRIED, problems=len(failed), attempts=attempts)
     return len(failed), attempts

@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from kernels.targets import Target
 from kernels.toolchain.listings import Listing
-from runs import changing, engine, jobs
+from runs import changing, engine, jobs, locking
 from runs.control_models import Action
 from runs.fleet import LATER, device_queue
 from runs.listings import listing_jobs
@@ -20,6 +20,7 @@ from runs.states import FINAL, LIVING_JOBS, JobKind
 def cancel(run: Run, user: User) -> None:
     """Ask a run to stop: what waits ends at once, what is under way within about a second. Twice does nothing."""
     with transaction.atomic():
+        locking.hold_all(run)
         asked = (
             Run.objects.filter(pk=run.pk, cancel_requested__isnull=True)
             .exclude(state__in=FINAL)

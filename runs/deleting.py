@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from django.db import transaction
 
 from kernels.models import Build, Evaluation, Profile
-from runs import contenders
+from runs import contenders, locking
 from runs.archive.errors import RunNotDeletable
 from runs.models import Attempt, Run
 from runs.profiles import report_file
@@ -24,6 +24,7 @@ def delete_run(run: Run) -> None:
     """Delete a run for good. Raises RunNotDeletable while it is under way."""
     files = []
     with transaction.atomic():
+        locking.hold_all(run)
         held = Run.objects.select_for_update().select_related(None).get(pk=run.pk)
         if held.state not in FINAL:
             raise RunNotDeletable(run=held, state=held.state)

@@ -14,6 +14,7 @@ from django.utils import timezone
 
 from agent.controllers import controller
 from agent.feedback.record import Finding
+from agent.history import last_step
 from agent.steps import (
     Ask,
     Asked,
@@ -36,7 +37,7 @@ from kernels.languages import Language
 from kernels.models import Kernel
 from kernels.records import from_json, to_json
 from kernels.targets import Target
-from runs import feedback, jobs, memory, pool
+from runs import feedback, jobs, locking, memory, pool
 from runs.fleet import CPU, LATER, asking_queue, device_queue
 from runs.holding import held_of, why_held
 from runs.models import Attempt, Job, Run, Trajectory
@@ -76,7 +77,7 @@ def history_of(trajectory: Trajectory) -> History:
 
 def append(trajectory: Trajectory, event: Event) -> None:
     """Add one event to the log. Writers take turns by the trajectory's row: a profile's news may come at any time."""
-    Trajectory.objects.select_for_update().filter(pk=trajectory.pk).values_list("pk", flat=True).first()
+    locking.hold_one(trajectory.pk)
     sequence = EventRow.objects.filter(trajectory=trajectory).count() + 1
     EventRow.objects.create(trajectory=trajectory, sequence=sequence, kind=event.kind, record=to_json(event))
 
@@ -89,24 +90,37 @@ def start(run: Run) -> None:
 def advance(trajectory: Trajectory) -> None:
     """Ask the controller for the next step and take it. What memory has learned since goes before an ask.
 
-    The row is held and the run read afresh: who changes its limits at the same time comes before or after, never
-    between. Attempts that a person queued again come before any step.
+    The row is held and the run read after that: who changes its limits at the same time comes before or after, never
+    between. Attempts that a person queued again come before any step. Where the problem has ended, an attempt is under
+    way or an ask is open, there is no step to take; the ask is put again where nobody does.
     """
-    held = Trajectory.objects.select_for_update(of=("self",)).select_related("run", "problem")
-    trajectory = held.get(pk=trajectory.pk)
-    again = Attempt.objects.filter(trajectory=trajectory).exclude(state__in=FINAL).first()
-    if again is not None:
-        again.trajectory = trajectory
-        jobs.enqueue(JobKind.BUILD, CPU, attempt=again)
+    locking.hold_one(trajectory.pk)
+    trajectory = Trajectory.objects.select_related("run", "problem").get(pk=trajectory.pk)
+    if trajectory.state in FINAL or _builds_again(trajectory):
         return
     run = trajectory.run
     chosen, history = settings_of(run), history_of(trajectory)
+    if isinstance(last_step(history), Asked):
+        if not jobs.moving(trajectory).filter(kind=JobKind.ASK).exists():
+            jobs.enqueue(JobKind.ASK, asking_queue(run), trajectory=trajectory)
+        return
     step = controller(run.controller).next_step(chosen, history)
     if isinstance(step, Evaluate) and not pool.take_one(run):
         step = pool.spent(run)
     elif isinstance(step, Ask):
         _recall(trajectory, memory.newly_fitting(trajectory, chosen, history))
     _take(trajectory, step)
+
+
+def _builds_again(trajectory: Trajectory) -> bool:
+    """Whether an attempt has not ended; it is built where no job does so yet."""
+    again = Attempt.objects.filter(trajectory=trajectory).exclude(state__in=FINAL).first()
+    if again is None:
+        return False
+    if not jobs.moving(trajectory).filter(attempt=again).exists():
+        again.trajectory = trajectory
+        jobs.enqueue(JobKind.BUILD, CPU, attempt=again)
+    return True
 
 
 def _recall(trajectory: Trajectory, notes: tuple[LessonNote, ...] | None) -> None:
@@ -246,6 +260,7 @@ def fail(trajectory: Trajectory, error: str, words: str) -> None:
 def _end(trajectory: Trajectory, state: str, **fields: str) -> None:
     open_ones = Trajectory.objects.filter(pk=trajectory.pk).exclude(state__in=FINAL)
     if open_ones.update(state=state, **fields):
+        locking.hold_run(trajectory.run.pk)
         learn(trajectory)
         finish_run_if_over(trajectory.run)
 
@@ -258,7 +273,11 @@ def learn(trajectory: Trajectory) -> None:
 
 
 def finish_run_if_over(run: Run) -> None:
-    """End a run when its last trajectory has ended: failed only where every one failed."""
+    """End a run when its last trajectory has ended: failed only where every one failed.
+
+    The run is held first: of two that end at once the later one sees both.
+    """
+    locking.hold_run(run.pk)
     states = list(Trajectory.objects.filter(run=run).values_list("state", flat=True))
     if any(state not in FINAL for state in states):
         return
@@ -280,6 +299,8 @@ def finish_run_if_over(run: Run) -> None:
 
 def cancel_what_rests(run: Run) -> None:
     """Cancel everything of a run that nobody works on; the run itself once nothing of it lives."""
+    locking.hold_all(run)
+    locking.hold_run(run.pk)
     now = timezone.now()
     Job.objects.filter(run=run, state__in=RESTING_JOBS).exclude(queue=LATER).update(
         state=JobState.CANCELLED, finished=now

@@ -106,11 +106,22 @@ def join(secret: str, name: str, password: str) -> User:
 
 @transaction.atomic
 def accept(secret: str, user: User) -> None:
-    """Give an account what a link offers: its team, and its role where that is more. Raises what is wrong with it."""
+    """Give an account what a link offers: its team, and its role where that is more. Raises what is wrong with it.
+
+    Who has both already, by this link or otherwise, uses nothing up.
+    """
+    known = Invitation.objects.filter(digest=digest_of(secret)).first()
+    if known is not None and _has_all(known, user):
+        return
     row = _use_up(secret)
     if Role(row.role).rank > role_of(user).rank:
         people.set_role(user, Role(row.role), row.made_by)
     _bring_in(row, user)
+
+
+def _has_all(row: Invitation, user: User) -> bool:
+    in_team = row.team_id is None or user.teams.filter(pk=row.team_id).exists()
+    return in_team and Role(row.role).rank <= role_of(user).rank
 
 
 def _bring_in(row: Invitation, user: User) -> None:

@@ -19,22 +19,23 @@ from typing import Any
 from celery import current_app
 from django.conf import settings
 from django.db import connection, transaction
-from django.db.models import Exists, F, OuterRef, Q
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from django.utils import timezone
 from kombu.exceptions import OperationalError
 
 from runs.fleet import LATER
 from runs.models import Attempt, Job, Run, Trajectory, Worker
-from runs.states import ASIDE, FINAL, JobState, RunState
+from runs.states import ASIDE, FINAL, LIVING_JOBS, JobState, RunState
 
 logger = logging.getLogger(__name__)
 
 TASK = "runs.execute"
 _ASK_EVERY_S = 1.0
 _SILENCE_S = 2.0
-_OF_PAUSED = Exists(Run.objects.filter(pk=OuterRef("run_id"), state=RunState.PAUSED))
+_OF_PAUSED = Exists(Run.objects.filter(pk=OuterRef("run_id"), state=RunState.PAUSED, cancel_requested__isnull=True))
 HELD_BACK = _OF_PAUSED & ~Q(kind__in=ASIDE)
-"""Jobs that may not be taken now. What is about an attempt that ended moves nothing and is not held back.
+"""Jobs that may not be taken now. What is about an attempt that ended moves nothing and is not held back, nor is what
+is left of a paused run that is being cancelled: who takes it ends it.
 
 A subquery and no join: an UPDATE over a join becomes ``id IN (…)``, and PostgreSQL, once it has waited for a row, would
 not look at the row's state again.
@@ -171,6 +172,12 @@ class Lease:
 def urgent_work() -> Any:
     """Jobs under way or to be taken that may not wait."""
     return Job.objects.filter(state__in=(JobState.QUEUED, JobState.CLAIMED)).exclude(queue=LATER)
+
+
+def moving(trajectory: Trajectory) -> QuerySet[Job]:
+    """Living jobs that can move a trajectory."""
+    living = Job.objects.filter(trajectory=trajectory, state__in=LIVING_JOBS)
+    return living.exclude(queue=LATER).exclude(kind__in=ASIDE)
 
 
 def is_unwanted(job_id: int) -> bool:

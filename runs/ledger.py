@@ -21,10 +21,11 @@ _WHAT, _WORDS, _NAME = 200, 300, 150
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """The way in and the shortened address of the request under way."""
+    """The way in and the shortened address of the request under way; ``whole`` is counted by and never written."""
 
     through: Through
     address: str
+    whole: str
 
 
 _origin: ContextVar[Origin | None] = ContextVar("origin", default=None)
@@ -33,11 +34,17 @@ _origin: ContextVar[Origin | None] = ContextVar("origin", default=None)
 @contextmanager
 def arriving(through: Through, address: str) -> Iterator[None]:
     """Mark everything recorded inside as coming in this way."""
-    token = _origin.set(Origin(through, shortened(address)))
+    token = _origin.set(Origin(through, shortened(address), address))
     try:
         yield
     finally:
         _origin.reset(token)
+
+
+def caller() -> str:
+    """The whole address of the request under way, behind whatever proxies; empty outside of one."""
+    origin = _origin.get()
+    return origin.whole if origin is not None else ""
 
 
 def shortened(address: str) -> str:

@@ -21,15 +21,17 @@ from kernels.languages import Language, check_target, check_text
 from kernels.models import Kernel
 from kernels.records import from_json
 from kernels.targets import Target
-from runs import engine, jobs
+from runs import engine, jobs, locking
 from runs.control_models import Action, RunChange
 from runs.errors import AlreadyTried, AttemptsSpent, NotOutside, ParentUnknown, TrajectoryBusy, TrajectoryOver
 from runs.fleet import CPU, LATER
 from runs.models import Attempt, Event, Job, Run, Submission, Trajectory
 from runs.states import FINAL, LIVING_JOBS, JobKind, RunState
 
-_STEPS = ("started", "asked", "answered", "submitted", "measured", "finished")
-"""Events that say what is under way; those of other kinds may come at any time."""
+_STEPS = ("started", "asked", "answered", "submitted", "finished")
+"""Events that say what is under way: an ask is open exactly where it is the last of them. Those of other kinds may come
+at any time, a result too: it is written again where a person settles its flag or a lost attempt is measured anew.
+"""
 
 
 def takes_posts(run: Run) -> bool:
@@ -80,7 +82,8 @@ def end(trajectory_id: int, reason: FinishReason, words: str) -> None:
     with transaction.atomic():
         trajectory = _held(trajectory_id)
         _check_open(trajectory)
-        if _open_ask(trajectory) is None or _inbox(trajectory).exists():
+        under_way = Attempt.objects.filter(trajectory=trajectory).exclude(state__in=FINAL).exists()
+        if under_way or _open_ask(trajectory) is None or _inbox(trajectory).exists():
             raise TrajectoryBusy(trajectory=trajectory)
         engine.append(trajectory, Finished(reason=reason, words=words))
         engine.finish(trajectory, reason.value, words)
@@ -107,6 +110,7 @@ def waiting(asked_before: datetime | None = None) -> QuerySet[Trajectory]:
         Trajectory.objects.filter(run__proposer=External.name, run__cancel_requested__isnull=True)
         .exclude(state__in=FINAL)
         .exclude(jobs__in=living)
+        .exclude(attempts__in=Attempt.objects.exclude(state__in=FINAL))
         .exclude(submissions__in=Submission.objects.filter(answered__isnull=True))
         .annotate(last=Subquery(last.values("kind")[:1]), asked=Subquery(last.values("created")[:1]))
         .filter(last="asked")
@@ -115,8 +119,9 @@ def waiting(asked_before: datetime | None = None) -> QuerySet[Trajectory]:
 
 
 def _held(trajectory_id: int) -> Trajectory:
-    """The trajectory with its row locked until the transaction ends."""
-    related = Trajectory.objects.select_related("run", "problem").select_for_update(of=("self",))
+    """The trajectory with its row locked until the transaction ends, and its run as it is from then on."""
+    locking.hold_one(trajectory_id)
+    related = Trajectory.objects.select_related("run", "problem")
     return related.defer("bounds", "problem__source").get(pk=trajectory_id)
 
 

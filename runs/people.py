@@ -5,14 +5,14 @@ from __future__ import annotations
 from django.contrib.auth.models import User
 from django.contrib.sessions.models import Session
 from django.db import transaction
-from django.db.models import Q, QuerySet
+from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 
 from runs import ledger
 from runs.api_models import ApiToken
 from runs.ledger_models import Action
 from runs.people_errors import LastAdmin, TeamNameTaken, TeamNameUnfit, UnknownRole
-from runs.people_models import Person, Team
+from runs.people_models import Invitation, Person, Team
 from runs.roles import Role, role_of
 
 MOST_NAME = 60
@@ -33,8 +33,9 @@ def role_named(name: str) -> Role:
 
 def _keep_one_admin(user: User) -> None:
     """Raise LastAdmin where nobody else is one. All admins' rows are held, so that two cannot go at the same time."""
-    held = list(User.objects.select_for_update(of=("self",)).filter(_ADMIN, is_active=True).order_by("pk"))
-    if user.pk in {one.pk for one in held} and len(held) == 1:
+    list(User.objects.select_for_update(of=("self",)).filter(_ADMIN, is_active=True).order_by("pk"))
+    # Asked anew: who waited for the rows has them with the roles of before the wait.
+    if admins().filter(pk=user.pk).exists() and not admins().exclude(pk=user.pk).exists():
         raise LastAdmin(name=user.get_username())
 
 
@@ -56,18 +57,21 @@ def set_role(user: User, role: Role, by: User | None) -> bool:
         if role is not Role.ADMIN:
             # Django's own marks make an admin of anybody: they go with the role.
             User.objects.filter(pk=row.pk).update(is_staff=False, is_superuser=False)
+        if before is Role.ADMIN:
+            _take_back_invitations(row, by or row)
         ledger.record(by or row, Action.ROLE, row, f"{before.value} to {role.value}")
     return True
 
 
 def deactivate(user: User, by: User) -> None:
-    """Shut somebody out: sessions and sign-in links end at once, tokens are revoked. Raises LastAdmin."""
+    """Shut somebody out: sessions, links and tokens end at once, their open invitations too. Raises LastAdmin."""
     with transaction.atomic():
         _keep_one_admin(user)
         if not User.objects.filter(pk=user.pk, is_active=True).update(is_active=False):
             return
         ApiToken.objects.filter(user=user, revoked=None).update(revoked=timezone.now())
         _end_sessions(user)
+        _take_back_invitations(user, by)
         ledger.record(by, Action.DEACTIVATED, user)
 
 
@@ -76,6 +80,14 @@ def reactivate(user: User, by: User) -> None:
     with transaction.atomic():
         if User.objects.filter(pk=user.pk, is_active=False).update(is_active=True):
             ledger.record(by, Action.REACTIVATED, user)
+
+
+def _take_back_invitations(user: User, by: User) -> None:
+    """Revoke the open links that somebody made: they would let them in again."""
+    now = timezone.now()
+    for row in Invitation.objects.filter(made_by=user, revoked=None, expires__gt=now, used__lt=F("most")):
+        Invitation.objects.filter(pk=row.pk).update(revoked=now)
+        ledger.record(by, Action.UNINVITED, row)
 
 
 def _end_sessions(user: User) -> None:

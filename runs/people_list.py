@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -28,15 +28,19 @@ _ROLE = Case(
 
 @dataclass(frozen=True, slots=True)
 class PeopleFilters:
-    """What the address asks for: a part of a name, a role, a team, and whether who was shut out is listed."""
+    """What the address asks for: a part of a name, a role, a team, and whether who was shut out is listed.
+
+    ``by_email``: whether the text is looked for in addresses too, which only admins see.
+    """
 
     text: str = ""
     role: str = ""
     team: int = 0
     gone: bool = False
+    by_email: bool = False
 
     @classmethod
-    def of(cls, get: Any) -> PeopleFilters:
+    def of(cls, get: Any, *, by_email: bool = False) -> PeopleFilters:
         """From the address; what is unknown filters nothing."""
         role, team = get.get("role", ""), get.get("team", "")
         return cls(
@@ -44,6 +48,7 @@ class PeopleFilters:
             role=role if role in list(Role) else "",
             team=number_of(team),
             gone=get.get("gone") == "1",
+            by_email=by_email,
         )
 
     def __bool__(self) -> bool:
@@ -86,7 +91,8 @@ def _tokens() -> Any:
 def _named(filters: PeopleFilters) -> QuerySet[User]:
     found = User.objects.filter(is_active=not filters.gone).annotate(role_word=_ROLE)
     if filters.text:
-        found = found.filter(Q(username__icontains=filters.text) | Q(email__icontains=filters.text))
+        named = Q(username__icontains=filters.text)
+        found = found.filter(named | Q(email__icontains=filters.text) if filters.by_email else named)
     if filters.team:
         found = found.filter(teams=filters.team)
     return found.filter(role_word=filters.role) if filters.role else found
@@ -99,7 +105,7 @@ def people_page(filters: PeopleFilters, number: str | None) -> Page[User]:
 
 def role_counts(filters: PeopleFilters) -> list[tuple[str, int]]:
     """How many accounts have each role, with the other filters as they are. One query."""
-    others = PeopleFilters(filters.text, "", filters.team, filters.gone)
+    others = replace(filters, role="")
     found = _named(others).order_by().values("role_word").annotate(n=Count("pk"))  # type: ignore[misc]  # annotated
     counts = {row["role_word"]: row["n"] for row in found}
     return [(role.value, counts.get(role.value, 0)) for role in Role]

@@ -10,14 +10,15 @@ from datetime import timedelta
 
 from celery import current_app
 from django.db import transaction
+from django.db.models import Exists, OuterRef, QuerySet
 from django.utils import timezone
 from kombu.exceptions import OperationalError
 
-from runs import engine, execution, jobs, outside, stopping
+from runs import engine, execution, jobs, locking, outside, stopping
 from runs.fleet import LATER
-from runs.models import Job, Trajectory, Worker
+from runs.models import Job, Run, Trajectory, Worker
 from runs.reviving import last_step, revive
-from runs.states import FINAL, LIVING_JOBS, JobState, RunState
+from runs.states import ASIDE, FINAL, LIVING_JOBS, JobState, RunState
 
 logger = logging.getLogger(__name__)
 
@@ -33,6 +34,7 @@ def tick() -> None:
     send_again()
     start_waiting_work()
     revive_stalled()
+    end_what_is_over()
     outside.end_idle()
     Worker.objects.filter(heartbeat__lt=timezone.now() - _FORGET_WORKER_AFTER).delete()
 
@@ -103,24 +105,54 @@ def start_waiting_work() -> None:
 
 
 def revive_stalled() -> None:
-    """Give a job to every open trajectory that has none, from the last word of its log.
+    """Give a job to every open trajectory that has none, from the last word of its log."""
+    for trajectory in _stalled():
+        with transaction.atomic():
+            if trajectory.run.cancel_requested is not None:
+                engine.cancel_what_rests(trajectory.run)
+            else:
+                _revive_held(trajectory.pk)
+
+
+def _revive_held(trajectory_id: int) -> None:
+    """Hold a trajectory and give it a job where it still has none: of two schedulers the second finds the first's."""
+    locking.hold_one(trajectory_id)
+    trajectory = _stalled().filter(pk=trajectory_id).first()
+    if trajectory is None or trajectory.run.cancel_requested is not None:
+        return
+    if trajectory.stop_requested is not None:
+        stopping.stop_what_rests(trajectory)
+        return
+    last = last_step(trajectory)
+    logger.warning("%s: nothing moved it after %s", trajectory, last or "its launch")
+    revive(trajectory, last)
+
+
+def _stalled() -> QuerySet[Trajectory]:
+    """Open trajectories without a job.
 
     One that waits for a post from outside has none in good order, and one of a paused run waits to be resumed.
     """
-    stalled = (
+    return (
         Trajectory.objects.exclude(state__in=FINAL)
         .exclude(jobs__in=Job.objects.filter(state__in=LIVING_JOBS).exclude(queue=LATER))
         .exclude(run__state=RunState.PAUSED, run__cancel_requested__isnull=True, stop_requested__isnull=True)
         .exclude(pk__in=outside.waiting().values("pk"))
         .select_related("run")
     )
-    for trajectory in stalled:
+
+
+def end_what_is_over() -> None:
+    """End every run under way whose trajectories have all ended and for which no job lives. One query if there is none.
+
+    Whatever ends the last trajectory ends its run too; this is for what went wrong there.
+    """
+    mine = Trajectory.objects.filter(run=OuterRef("pk"))
+    living = Job.objects.filter(run=OuterRef("pk"), state__in=LIVING_JOBS).exclude(queue=LATER)
+    over = Run.objects.filter(
+        Exists(mine), ~Exists(mine.exclude(state__in=FINAL)), ~Exists(living.exclude(kind__in=ASIDE))
+    )
+    for run in over.exclude(state__in=FINAL):
+        logger.warning("%s: its problems had ended and it had not", run)
         with transaction.atomic():
-            if trajectory.run.cancel_requested is not None:
-                engine.cancel_what_rests(trajectory.run)
-            elif trajectory.stop_requested is not None:
-                stopping.stop_what_rests(trajectory)
-            else:
-                last = last_step(trajectory)
-                logger.warning("%s: nothing moved it after %s", trajectory, last or "its launch")
-                revive(trajectory, last)
+            engine.finish_run_if_over(run)

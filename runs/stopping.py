@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from django.utils import timezone
 
-from runs import engine
+from runs import engine, locking
 from runs.fleet import LATER
 from runs.models import Attempt, Job, Run, Trajectory
 from runs.states import FINAL, RESTING_JOBS, AttemptState, JobState, TrajectoryState
@@ -26,6 +26,7 @@ def stop_after(job: Job) -> None:
 
 def stop_what_rests(trajectory: Trajectory) -> None:
     """Cancel everything of one problem that nobody works on; the problem itself once nothing of it lives."""
+    locking.hold_one(trajectory.pk)
     now, mine = timezone.now(), Job.objects.filter(trajectory=trajectory).exclude(queue=LATER)
     mine.filter(state__in=RESTING_JOBS).update(state=JobState.CANCELLED, finished=now)
     if mine.filter(state=JobState.CLAIMED).exists():
@@ -37,5 +38,6 @@ def stop_what_rests(trajectory: Trajectory) -> None:
     who = row.stopped_by.get_username() if row.stopped_by is not None else "somebody who has left"
     open_ones = Trajectory.objects.filter(pk=row.pk).exclude(state__in=FINAL)
     if open_ones.update(state=TrajectoryState.CANCELLED, words=f"stopped by {who}"):
+        locking.hold_run(row.run.pk)
         engine.learn(row)
         engine.finish_run_if_over(row.run)

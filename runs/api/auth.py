@@ -42,7 +42,7 @@ class Bearer(HttpBearer):
         try:
             row = tokens.holder(token.strip())
         except UserError:
-            limits.note_failure(request)
+            limits.note_failure()
             raise
         write = request.method not in _SAFE
         if write and row.scope != Scope.SUBMIT:

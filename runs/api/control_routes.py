@@ -66,7 +66,8 @@ def change_budget(request: ApiRequest, run: int, wanted: BudgetWanted) -> Budget
     budget = replace(budgets.budget_of(row), **named)
     for name, words in limit_problems_of(row, asdict(budget)).items():
         raise RequestNotValid(count=1, verb="is", first=f"body.{name}: {words}")
-    budgets.change(row, user, budget)
+    # The named ones alone: what another changed since the run was read stays as it is.
+    budgets.change(row, user, named)
     return _budget_form(get_run_for(user, run))
 
 

@@ -6,12 +6,12 @@ import time
 
 from django.conf import settings
 from django.core.cache import cache
-from django.http import HttpRequest
 
+from runs import ledger
 from runs.errors import TooManyFailures, TooManyRequests
 
 FAILURES = 20
-"""So many wrong tokens a minute from one address, and the next ones are not looked up any more."""
+"""So many wrong tokens a minute from one address, and the next ones are told to wait. A good one still passes."""
 
 _WINDOW_S = 60
 
@@ -36,8 +36,8 @@ def spend(caller: str, *, write: bool) -> None:
         raise TooManyRequests(most=most, what="posts" if write else "reads", seconds=seconds)
 
 
-def note_failure(request: HttpRequest) -> None:
+def note_failure() -> None:
     """Count one wrong token. Raises TooManyFailures. Good tokens from the same address are not held up by it."""
-    count, seconds = _count(f"failed:{request.META.get('REMOTE_ADDR', '')}")
+    count, seconds = _count(f"failed:{ledger.caller()}")
     if count > FAILURES:
         raise TooManyFailures(seconds=seconds)

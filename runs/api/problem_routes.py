@@ -16,7 +16,7 @@ from kernels.problems.inspection import Inspection, TensorSpec
 from kernels.records import from_json
 from kernels.targets import Policy, Target
 from runs.api.auth import ApiRequest
-from runs.api.schemas import ProblemForm, ProblemItem, ProblemPage, ProgramForm, SizeForm, Tensor
+from runs.api.schemas import Plain, ProblemForm, ProblemItem, ProblemPage, ProgramForm, SizeForm, Tensor
 from runs.errors import NoDeviceKnown, NoReportYet
 from runs.headroom import here
 from runs.playground import Setting
@@ -59,7 +59,7 @@ def _item(row: Problem) -> dict[str, Any]:
     response=dict[str, Any],
 )
 def read_sol(
-    request: ApiRequest, slug: str, device: str = "host", policy: Policy = Policy.STRICT, size: str = ""
+    request: ApiRequest, slug: Plain, device: str = "host", policy: Policy = Policy.STRICT, size: Plain = ""
 ) -> dict[str, Any]:
     """The record of ``mucutlass sol --json``: work, bounds, arithmetic. ``device``: host, or a card (h100)."""
     problem = get_object_or_404(Problem, slug=slug)
@@ -99,7 +99,7 @@ def _inspection(problem: Problem, size: str) -> Inspection:
 @router.get("/problems/{path:slug}/program", response=ProgramForm, summary="A program to start from")
 def read_program(
     request: ApiRequest,
-    slug: str,
+    slug: Plain,
     target: Target = Target.HOST,
     policy: Policy = Policy.STRICT,
     language: Language = Language.MU,
@@ -113,7 +113,7 @@ def read_program(
 
 
 @router.get("/problems/{path:slug}", response=ProblemForm, summary="Read a problem")
-def read_problem(request: ApiRequest, slug: str) -> ProblemForm:
+def read_problem(request: ApiRequest, slug: Plain) -> ProblemForm:
     """The reference in Python, and each size with its tensors. Two queries."""
     problem = get_object_or_404(Problem, slug=slug)
     seen = {row.size: row for row in ProblemSize.objects.filter(problem=problem)}

@@ -26,6 +26,7 @@ def _plain(text: str) -> str:
     return text
 
 
+Plain = Annotated[str, AfterValidator(_plain)]
 Title = Annotated[str, StringConstraints(max_length=200), AfterValidator(_plain)]
 Words = Annotated[str, StringConstraints(max_length=4000), AfterValidator(_plain)]
 
@@ -108,7 +109,7 @@ class ProgramForm(Schema):
 class RunWanted(Wanted):
     """A run whose candidates are posted. ``epsilon`` is a fraction; null turns a stop rule off."""
 
-    problems: Annotated[list[str], Field(min_length=1, max_length=300)]
+    problems: Annotated[list[Plain], Field(min_length=1, max_length=300)]
     title: Title = ""
     target: Target = Target.HOST
     policy: Policy = Policy.STRICT

@@ -76,14 +76,16 @@ class KernelFilters:
         """The filters in an address; what is not known there is left out."""
         facets = {}
         for name in FACETS:
-            values = tuple(dict.fromkeys("" if value == NOWHERE else value for value in get.getlist(name)))
+            values = tuple(
+                dict.fromkeys("" if value == NOWHERE else value for value in map(_plain, get.getlist(name)))
+            )
             kept = tuple(value for value in values if name not in _KNOWN or value in _KNOWN[name])
             if kept:
                 facets[name] = kept
         run = get.get("run", "").strip().lower().removeprefix("r-")
         return cls(
-            text=get.get("q", "").strip()[:200],
-            problem=get.get("problem", "").strip()[:200],
+            text=_plain(get.get("q", "")).strip()[:200],
+            problem=_plain(get.get("problem", "")).strip()[:200],
             run=int(run) if run.isascii() and run.isdigit() and len(run) < 19 else None,
             since=_day(get.get("since", "")),
             facets=facets,
@@ -138,6 +140,11 @@ class KernelFilters:
     def words(self) -> list[str]:
         """The filters as a reader would say them."""
         return [said for _, said in self.chips()]
+
+
+def _plain(text: str) -> str:
+    """Text that a database can hold."""
+    return text.replace("\0", "")
 
 
 def _day(text: str) -> datetime | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from math import inf
 from typing import Any
 
 from django.db.models import F, Q, QuerySet
@@ -16,6 +17,7 @@ from django.utils.dateparse import parse_datetime
 from runs.kernel_models import Contender
 
 PAGE = 50
+_MOST_ID = 2**62
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,10 +117,18 @@ def _read(sort: Sort, text: str) -> _Cursor | None:
     if not (key.isascii() and key.isdigit() and len(key) < 19):
         return None
     try:
-        value: Any = None if not said else parse_datetime(said) if sort.column == "at" else float(said)
+        value = _value(sort, said) if said else None
     except ValueError:
         return None
     return None if said and value is None else _Cursor(value, int(key))
+
+
+def _value(sort: Sort, said: str) -> Any:
+    """What a cursor says of the sorted column; None or a ValueError where it cannot stand there."""
+    if sort.column == "at":
+        return parse_datetime(said)
+    value = float(said)
+    return value if abs(value) < (_MOST_ID if sort.column == "problem_id" else inf) else None
 
 
 def _taken(

@@ -110,9 +110,11 @@ class JoinForm(forms.Form):
 def join(request: HttpRequest, secret: str) -> HttpResponse:
     """Come in by a link. Looking at it uses nothing up: the button does."""
     try:
+        if request.method == "POST" and request.user.is_authenticated:
+            return _accepted(request, secret)
         invitation = invitations.opened(secret)
         if request.method == "POST":
-            return _accepted(request, secret) if request.user.is_authenticated else _joined(request, secret)
+            return _joined(request, secret)
     except UserError as error:
         return render(request, "people/join_gone.html", {"error": str(error)}, status=_GONE)
     return _page(request, invitation, JoinForm())

@@ -60,7 +60,7 @@ def kernel_best(request: SignedInRequest) -> HttpResponse:
     """The best honest kernel of each problem on one card, with what was left out."""
     order = request.GET.get("sort", "")
     order = order if order in ORDERS else "gap"
-    board = leaderboard(request.GET.get("device", ""), order)
+    board = leaderboard(_asked_device(request), order)
     page = Paginator(board.rows, pages.PAGE).get_page(request.GET.get("page"))
     context = {
         "board": board,
@@ -76,14 +76,17 @@ def kernel_best(request: SignedInRequest) -> HttpResponse:
 
 def kernel_best_csv(request: SignedInRequest) -> HttpResponseBase:
     """The leaderboard as a file, in its order."""
-    board = leaderboard(request.GET.get("device", ""), request.GET.get("sort", ""))
+    board = leaderboard(_asked_device(request), request.GET.get("sort", ""))
     return _file(StreamingHttpResponse(leaderboard_lines(board), content_type="text/csv"), "leaderboard")
+
+
+def _asked_device(request: SignedInRequest) -> str:
+    return request.GET.get("device", "").replace("\0", "")
 
 
 def _device(request: SignedInRequest) -> str:
     """The card in the address, else the commonest."""
-    given = request.GET.get("device", "")
-    return given or next((name for name, _ in devices()), "")
+    return _asked_device(request) or next((name for name, _ in devices()), "")
 
 
 def kernel_record(request: SignedInRequest, slug: str) -> HttpResponse:

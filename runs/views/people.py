@@ -24,7 +24,7 @@ _RUNS, _DEEDS = 20, 20
 @require_safe
 def people_list(request: SignedInRequest) -> HttpResponse:
     """Who is here, with role, teams and runs."""
-    filters = PeopleFilters.of(request.GET)
+    filters = PeopleFilters.of(request.GET, by_email=may(request.user, Right.ADMINISTER))
     page = people_page(filters, request.GET.get("page"))
     counts = role_counts(filters)
     context = {

@@ -61,6 +61,23 @@ def test_problems_are_found_by_name_slug_and_collection(as_alice: Asker, problem
     assert as_alice.get("/problems", limit=0).status_code == 422
 
 
+@pytest.mark.parametrize(
+    ("path", "asked"),
+    [
+        ("/problems/own/%00", {}),
+        ("/problems/own/%00/sol", {}),
+        ("/problems/own/%00/program", {}),
+        ("/problems/own/2/sol", {"size": "a\0"}),
+    ],
+)
+def test_what_no_database_holds_is_refused(
+    as_alice: Asker, problem: Problem, path: str, asked: dict[str, str]
+) -> None:
+    answer = as_alice.get(path, **asked)
+    assert (answer.status_code, name_of(answer)) == (422, "request-not-valid")
+    assert "NUL bytes" in answer.json()["detail"]
+
+
 def test_a_problem_has_its_source_and_its_tensors(as_alice: Asker, problem: Problem) -> None:
     form = as_alice.get("/problems/own/2").json()
     assert form["source"] == problem.source

@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 
+from runs import budgets
+from runs.api import control_routes
 from runs.models import Run, Trajectory
 from runs.states import RunState, TrajectoryState
 from tests.api.asking import Asker
@@ -49,6 +51,18 @@ def test_limits_are_changed_and_what_is_not_named_stays(as_alice: Asker, run: Ru
     assert as_alice.post(f"/runs/{run.pk}/budget", {"patience": None}).json()["patience"] is None
     words = [item["words"] for item in as_alice.get(f"/runs/{run.pk}/changes").json()["items"]]
     assert words[-1] == "changed attempts a problem 2 → 3, w off → 3; 2 problems go on"
+
+
+def test_limits_that_another_changes_at_the_same_time_both_stand(
+    as_alice: Asker, alice: User, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def meanwhile(*_: Any) -> dict[str, str]:
+        budgets.change(run, alice, {"patience": 3})
+        return {}
+
+    monkeypatch.setattr(control_routes, "limit_problems_of", meanwhile)
+    form = as_alice.post(f"/runs/{run.pk}/budget", {"attempts": 5}).json()
+    assert (form["attempts"], form["patience"]) == (5, 3)
 
 
 @pytest.mark.parametrize(

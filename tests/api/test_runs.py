@@ -61,6 +61,8 @@ def test_the_same_start_with_a_key_starts_one_run(as_alice: Asker, script: Scrip
         ({"problems": ["own/1"], "tolerance": "loose"}, "one of strict, kernelbench"),
         ({"problems": ["own/1"], "target": "sm_1"}, "body.target"),
         ({"problems": ["own/1"], "title": "a\0"}, "NUL bytes"),
+        ({"problems": ["own/1\0"]}, "NUL bytes"),
+        ({"problems": ["own/1", "a\ud800"]}, "surrogate"),
         ({"problems": ["own/1"], "proposer": "search"}, "body.proposer"),
     ],
 )

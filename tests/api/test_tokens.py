@@ -91,6 +91,17 @@ def test_wrong_tokens_are_throttled_and_good_ones_are_not(as_alice: Asker) -> No
     assert as_alice.get("/me").status_code == 200
 
 
+def test_wrong_tokens_are_counted_by_who_is_behind_the_proxy(as_alice: Asker, settings: Any) -> None:
+    settings.TRUSTED_PROXIES = 1
+
+    def status(address: str) -> int:
+        wrong = {"Authorization": "Bearer mu_wrong", "X-Forwarded-For": address}
+        return Client().get("/api/v1/me", headers=wrong).status_code
+
+    assert [status("203.0.113.7") for _ in range(limits.FAILURES + 1)][-2:] == [401, 429]
+    assert status("203.0.113.8") == 401
+
+
 def test_a_caller_has_so_many_requests_a_minute(as_alice: Asker, as_bob: Asker, settings: Any) -> None:
     settings.API_READS_A_MINUTE = 3
     assert [as_alice.get("/me").status_code for _ in range(4)] == [200, 200, 200, 429]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from datetime import timedelta
 
 import pytest
@@ -9,7 +10,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
 
-from runs import invitations
+from runs import invitations, people
 from runs.ledger_models import Action, Deed
 from runs.people_errors import InvitationUnfit, InvitationUsed, UnknownRole
 from runs.people_models import Invitation
@@ -144,3 +145,51 @@ def test_a_look_uses_nothing_up(maya: User) -> None:
         Client().get(f"/join/{secret}/")
     row.refresh_from_db()
     assert row.used == 0
+
+
+def test_accepting_twice_uses_one_place_up(maya: User) -> None:
+    row, secret = invitations.make(maya, "reviewer", team("Gemm"), 7, 1)
+    browser = browser_of(vera := member("vera", Role.VIEWER))
+    for _ in range(2):
+        assert browser.post(f"/join/{secret}/").headers["Location"] == f"/people/{vera.pk}/"
+    row.refresh_from_db()
+    assert row.used == 1
+    assert Deed.objects.filter(action=Action.JOINED).count() == 1
+    assert browser_of(member("zoe", Role.VIEWER)).post(f"/join/{secret}/").status_code == 410
+
+
+@pytest.mark.parametrize("way", ["deactivated", "demoted"])
+def test_who_is_no_admin_any_more_does_not_come_back_by_their_own_link(maya: User, way: str) -> None:
+    old = member("old", Role.ADMIN)
+    row, secret = invitations.make(old, "admin", None, 7, 5)
+    other, _ = invitations.make(maya, "viewer", None, 7, 5)
+    if way == "demoted":
+        people.set_role(old, Role.RUNNER, maya)
+    else:
+        people.deactivate(old, maya)
+    assert Client().post(f"/join/{secret}/", GOOD).status_code == 410
+    row.refresh_from_db()
+    other.refresh_from_db()
+    assert (row.state, other.state) == ("revoked", "open")
+    assert Deed.objects.get(action=Action.UNINVITED).user == maya
+
+
+def test_the_secret_of_a_link_is_not_in_the_log(maya: User) -> None:
+    _, secret = invitations.make(maya, "runner", None, 7, 1)
+    said: list[str] = []
+
+    class Kept(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            said.append(record.getMessage())
+
+    kept = Kept()
+    logging.getLogger().addHandler(kept)
+    try:
+        assert Client().post(f"/join/{secret}/", GOOD | {"again": "no"}).status_code == 422
+        assert Client(enforce_csrf_checks=True).post(f"/join/{secret}/", GOOD).status_code == 403
+        assert Client().delete(f"/enter/{secret}/").status_code == 405
+    finally:
+        logging.getLogger().removeHandler(kept)
+    assert [line for line in said if "/join/…" in line or "/enter/…" in line] == said
+    assert len(said) >= 3
+    assert secret not in " ".join(said)

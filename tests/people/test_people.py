@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 from django.contrib.sessions.models import Session
+from django.db.models import QuerySet
 from django.test import Client
 
 from runs import people, tokens
@@ -45,6 +46,23 @@ class TestRoles:
         people.deactivate(alice, maya)
         with pytest.raises(LastAdmin):
             people.set_role(maya, Role.RUNNER, maya)
+
+    def test_of_two_admins_who_demote_each_other_one_stays(
+        self, alice: User, maya: User, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        people.set_role(alice, Role.ADMIN, maya)
+        fetched = QuerySet._fetch_all
+
+        def after_a_wait(rows: QuerySet[Any]) -> None:
+            """PostgreSQL gives rows that were waited for with their joins of before; the other admin was first."""
+            fetched(rows)
+            if rows.query.select_for_update:
+                Person.objects.filter(user=alice).update(role=Role.VIEWER.value)
+
+        monkeypatch.setattr(QuerySet, "_fetch_all", after_a_wait)
+        with pytest.raises(LastAdmin):
+            people.set_role(maya, Role.VIEWER, alice)
+        assert role_of(again(maya)) is Role.ADMIN
 
     def test_staff_lose_djangos_marks_with_the_role(self, alice: User, maya: User) -> None:
         people.set_role(alice, Role.ADMIN, maya)
@@ -108,6 +126,13 @@ class TestPages:
         assert "viewer 1 runner 1 reviewer 0 admin 1" in text_of(page)
         assert ">vera<" in html(page)
         assert ">alice<" not in html(page)
+
+    def test_only_admins_look_for_addresses(self, as_maya: Client, as_alice: Client, bob: User) -> None:
+        User.objects.filter(pk=bob.pk).update(email="hidden@example.org")
+        assert ">bob<" in html(as_maya.get("/people/?q=hidden@"))
+        page = as_alice.get("/people/?q=hidden@")
+        assert ">bob<" not in html(page)
+        assert "viewer 0 runner 0 reviewer 0 admin 0" in text_of(page)
 
     def test_a_filter_that_finds_nobody_says_so(self, as_maya: Client) -> None:
         assert "Nobody is listed with this filter" in text_of(as_maya.get("/people/?q=zebra"))

@@ -9,8 +9,10 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from django.contrib.auth.models import User
+from django.db import IntegrityError
 from django.test import Client
 
+from mucutlass_web import sso
 from mucutlass_web.environment import env_map
 from mucutlass_web.models import Identity
 from runs import people
@@ -120,6 +122,39 @@ def test_a_nested_claim_is_found(idp: Provider, root: User, settings: Any) -> No
     assert role_of(account("zoe")) is Role.ADMIN
 
 
+def test_a_claim_whose_name_has_dots_is_found(idp: Provider, root: User, settings: Any) -> None:
+    settings.OIDC_ROLE_CLAIM = "https://example.org/roles"
+    idp.told["https://example.org/roles"] = ["ops"]
+    come_back(client := Client(), begin(client, idp))
+    assert role_of(account("zoe")) is Role.ADMIN
+
+
+def test_an_account_of_another_subject_is_not_taken_over(idp: Provider, root: User, alice: User) -> None:
+    User.objects.filter(pk=alice.pk).update(email="zoe@example.org")
+    Identity.objects.create(user=alice, issuer=idp.issuer, subject="s-9")
+    client = Client()
+    refused(client, come_back(client, begin(client, idp)), "is already of somebody else at this provider")
+    assert Identity.objects.get().subject == "s-9"
+
+
+def test_two_tabs_that_come_first_at_the_same_time_sign_in(
+    idp: Provider, root: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen, told = sso._account, []
+
+    def overtaken(*said: Any) -> tuple[User, bool]:
+        told.append(said)
+        if len(told) == 1:
+            raise IntegrityError("one_account_an_identity")
+        return seen(*said)
+
+    monkeypatch.setattr(sso, "_account", overtaken)
+    client = Client()
+    assert come_back(client, begin(client, idp)).status_code == 302
+    assert len(told) == 2
+    assert Identity.objects.get().user == account("zoe")
+
+
 def test_names_do_not_collide(idp: Provider, root: User) -> None:
     member("zoe", Role.RUNNER)
     come_back(client := Client(), begin(client, idp))
@@ -218,8 +253,19 @@ def test_who_was_shut_out_stays_out_and_their_session_ends(idp: Provider, root: 
 
 def test_what_the_provider_says_no_to_is_said(idp: Provider, root: User) -> None:
     client = Client()
-    begin(client, idp)
-    refused(client, client.get("/sso/callback/?error=access_denied&state=x"), "access_denied")
+    said = f"/sso/callback/?error=access_denied&state={begin(client, idp)['state']}"
+    refused(client, client.get(said), "access_denied")
+    assert "no answer to a sign-in that began here" in text_of(client.get(said)), "a state serves once"
+    assert Deed.objects.filter(action=Action.SIGN_IN_FAILED).count() == 1
+
+
+def test_words_of_anybody_do_not_come_into_the_log(idp: Provider, root: User) -> None:
+    begin(client := Client(), idp)
+    for browser in (client, Client()):
+        answer = browser.get("/sso/callback/?error=lies&state=made-up")
+        assert answer.status_code == 403
+        assert "no answer to a sign-in that began here" in text_of(answer)
+    assert not Deed.objects.filter(action=Action.SIGN_IN_FAILED).exists()
 
 
 def test_a_provider_that_does_not_answer_is_said(idp: Provider, settings: Any) -> None:

@@ -6,10 +6,11 @@ from datetime import timedelta
 
 import pytest
 from django.contrib.auth.models import User
+from django.core.cache import cache
 from django.test import Client
 from django.utils import timezone
 
-from mucutlass_web import signin
+from mucutlass_web import guesses, signin
 from mucutlass_web.models import SignInLink
 from tests.web.reading import html, text_of
 
@@ -35,6 +36,31 @@ def test_a_wrong_password_is_said_and_the_name_is_kept(outsider: Client, alice: 
     assert 'value="alice"' in html(response)
 
 
+def test_guessing_is_stopped_for_that_name_from_that_address(outsider: Client, alice: User, bob: User) -> None:
+    cache.clear()
+    right = {"username": "alice", "password": "secret-pass"}
+    for _ in range(guesses.FAILURES):
+        assert outsider.post("/sign-in/", right | {"password": "wrong"}).status_code == 200
+    held = outsider.post("/sign-in/", right)
+    assert held.status_code == 429
+    assert "Too many wrong passwords for 'alice' from this address; try again in" in text_of(held)
+    assert 'value="alice"' in html(held)
+    assert 0 < int(held.headers["Retry-After"]) <= guesses.WINDOW_S
+    assert outsider.post("/sign-in/", right | {"username": " ALICE "}).status_code == 429
+    assert Client().post("/sign-in/", right, REMOTE_ADDR="203.0.113.7").status_code == 302
+    assert Client().post("/sign-in/", right | {"username": "bob"}).status_code == 302
+    cache.clear()
+
+
+def test_the_right_password_forgets_wrong_ones(outsider: Client, alice: User) -> None:
+    cache.clear()
+    right = {"username": "alice", "password": "secret-pass"}
+    for _ in range(2):
+        for _ in range(guesses.FAILURES - 1):
+            outsider.post("/sign-in/", right | {"password": "wrong"})
+        assert Client().post("/sign-in/", right).status_code == 302
+
+
 def test_signing_out_takes_a_post(as_alice: Client) -> None:
     assert as_alice.get("/sign-out/").status_code == 405
     as_alice.post("/sign-out/")
@@ -45,6 +71,7 @@ def test_looking_at_a_link_does_not_use_it_up(outsider: Client, alice: User) -> 
     path = signin.make_link(alice)
     assert "Sign in as alice" in text_of(outsider.get(path))
     assert "Sign in as alice" in text_of(outsider.get(path))
+    assert outsider.head(path).status_code == 200
     assert SignInLink.objects.get().used is None
 
 
