@@ -8,9 +8,11 @@ from dataclasses import replace
 
 from django.contrib.auth.models import User
 
+from kernels.candidates import PythonSyntax
+from kernels.dsl import ProgramErrors
 from kernels.errors import UserError
 from kernels.harness.evaluation import Evaluation
-from kernels.languages import Language
+from kernels.languages import Language, SourceRefused
 from kernels.models import ProblemSize
 from kernels.problems.inspection import Inspection
 from kernels.records import from_json
@@ -28,6 +30,22 @@ logger = logging.getLogger(__name__)
 
 READER = "reader"
 """The name under which a text that no detector could read is raised."""
+
+
+class TextUnread(UserError):
+    """A text that the detectors refused in their child process."""
+
+    template = "{words}"
+
+
+class NotAudited(UserError):
+    """An audit that a limit or a mistake of ours ended: nobody looked, and it says nothing of the text."""
+
+    template = "it was not audited, which says nothing of it: {why}"
+
+
+_UNREADABLE = (SourceRefused, PythonSyntax, ProgramErrors, TextUnread)
+"""Errors that are about the text itself."""
 
 
 def subject_of(attempt: Attempt, evaluation: Evaluation | None) -> Subject:
@@ -54,19 +72,33 @@ def audit_attempt(
     evaluation: Evaluation | None,
     *,
     detect: Callable[[Subject], tuple[Flag, ...]] = audit,
+) -> tuple[Flag, ...]:
+    """All flags of an attempt that was just measured; none where it was not audited, for that must cost no attempt."""
+    try:
+        return flags_of(attempt, evaluation, detect=detect)
+    except NotAudited:
+        return ()
+
+
+def flags_of(
+    attempt: Attempt,
+    evaluation: Evaluation | None,
+    *,
+    detect: Callable[[Subject], tuple[Flag, ...]] = audit,
     user: User | None = None,
 ) -> tuple[Flag, ...]:
     """All flags of an attempt, and a note that it was looked at (by whose wish: ``user``; null: the product's).
 
-    A text that cannot be read is one flag; a detector's mistake costs no attempt.
+    A text that cannot be read is one flag. Raises NotAudited where a limit or a mistake of ours ended the audit: no
+    flag and no note are left then.
     """
     try:
         flags = detect(subject_of(attempt, evaluation))
-    except UserError as error:
+    except _UNREADABLE as error:
         flags = (_unread(str(error)),)
-    except Exception:  # a measured attempt must not be lost to a detector's mistake
+    except Exception as error:
         logger.exception("no audit of %s", attempt)
-        flags = (_unread("a detector failed on it"),)
+        raise NotAudited(why=error if isinstance(error, UserError) else "a detector failed on it") from error
     note(attempt, measured=evaluation is not None, user=user)
     return tuple(_waiting(flag, attempt, evaluation) for flag in flags)
 

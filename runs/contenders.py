@@ -26,6 +26,7 @@ from sol.models import Case
 from sol.signals import cases_changed
 
 _BATCH = 1000
+_SOME = 200
 _resting: ContextVar[bool] = ContextVar("resting", default=False)
 _KEY = ("kernel_id", "trajectory__problem_id", "trajectory__run__target", "trajectory__device")
 
@@ -76,6 +77,14 @@ _FIELDS = (
     *_KEY, "pk", "trajectory__size", "kernel__language", "trajectory__run_id", "trajectory__run__owner_id", "outcome",
     "held", "time_s", "eager_s", "trajectory__sol_s", "created", "finished",
 )  # fmt: skip
+
+
+_TOLD = [
+    field.name
+    for field in Contender._meta.concrete_fields
+    if not field.primary_key and field.name not in Key._fields
+]
+"""What a contender's row says beside which one it is."""
 
 
 def _ended() -> QuerySet[Attempt]:
@@ -169,13 +178,33 @@ def refresh_attempt(attempt: Attempt) -> None:
 
 
 def refresh_cases(cases: Iterable[Case]) -> None:
-    """Bring the contenders of the cases' kernels up to date."""
-    wanted = {(case.kernel_id, case.problem_id) for case in cases}
-    kernels = {kernel for kernel, _ in wanted}
-    found = Contender.objects.filter(kernel_id__in=kernels).order_by("pk").values_list(*Key._fields)
-    for key in [Key(*one) for one in found]:
-        if (key.kernel, key.problem) in wanted:
-            refresh(key)
+    """Bring the contenders of the cases' kernels up to date. A fixed number of queries for every ``_SOME`` cases."""
+    wanted = sorted({(case.kernel_id, case.problem_id) for case in cases})
+    for start in range(0, len(wanted), _SOME):
+        _refresh_pairs(set(wanted[start : start + _SOME]))
+
+
+@transaction.atomic
+def _refresh_pairs(wanted: set[tuple[int, int]]) -> None:
+    kernels, problems = ({pair[at] for pair in wanted} for at in (0, 1))
+    # Held before attempts are read: who ends one of them meanwhile waits here, or was waited for.
+    held = Contender.objects.select_for_update().filter(kernel_id__in=kernels, problem_id__in=problems)
+    rows = {Key(*one): pk for pk, *one in held.order_by("pk").values_list("pk", *Key._fields)}
+    sizes = ProblemSize.objects.filter(problem_id__in=problems).values_list("problem_id", "size", "kind")
+    kinds = {(problem, size): kind for problem, size, kind in sizes}
+    found = Case.objects.filter(kernel_id__in=kernels, problem_id__in=problems).defer("sketch")
+    cases = {(case.kernel_id, case.problem_id): case for case in found}
+    attempts = _ended().filter(kernel_id__in=kernels, trajectory__problem_id__in=problems)
+    every = (Contender(**fields) for fields in _summed(attempts, cases, kinds))
+    fresh = {Key(one.kernel_id, one.problem_id, one.target, one.device): one for one in every}
+    fresh = {key: one for key, one in fresh.items() if key[:2] in wanted}
+    told = [one for key, one in fresh.items() if key in rows]
+    Contender.objects.bulk_create(told, update_conflicts=True, unique_fields=Key._fields, update_fields=_TOLD)
+    gone = [pk for key, pk in rows.items() if key not in fresh and key[:2] in wanted]
+    if gone:
+        Contender.objects.filter(pk__in=gone).delete()
+    for key in sorted(fresh.keys() - rows.keys()):  # somebody makes it just now
+        refresh(key)
 
 
 @contextmanager

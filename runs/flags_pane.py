@@ -11,7 +11,7 @@ from kernels.errors import UserError
 from kernels.harness.evaluation import Evaluation
 from kernels.records import from_json
 from runs.audit_models import Look
-from runs.auditing import audit_attempt
+from runs.auditing import TextUnread, flags_of
 from runs.evidence import Mark, Seen, marks_of, numbered
 from runs.holding import weigh
 from runs.looks import look_at
@@ -28,7 +28,7 @@ _DECIDED = ("verdict", "carried", "undone", "reopened")
 
 
 class AttemptNotRead(UserError):
-    """A stored text that the detectors could not get through."""
+    """A stored text that the detectors did not get through, for a limit or by a mistake of theirs."""
 
     template = "{words}"
 
@@ -107,8 +107,10 @@ class _Apart:
 
     def __call__(self, subject: Subject) -> tuple[Flag, ...]:
         (form,) = audit_apart([(str(self.attempt.kernel), subject)])
+        if form.unreadable:
+            raise TextUnread(words=form.error)
         if form.error is not None:
-            raise AttemptNotRead(words=form.error)
+            raise AttemptNotRead(words=form.error.partition(": ")[2])
         return form.flags
 
 
@@ -122,10 +124,10 @@ def flag_of(row: FlagRow) -> Flag:
 def audit_now(attempt: Attempt, user: User) -> Case | None:
     """Put a stored attempt before all detectors and keep what they find; its case, None where they find nothing.
 
-    Nothing is run: its text, its evaluation and its bounds are looked at as they are stored.
+    Nothing is run: its text, its evaluation and its bounds are looked at as they are stored. Raises NotAudited.
     """
     evaluation = from_json(attempt.evaluation.record, Evaluation) if attempt.evaluation else None
-    flags = audit_attempt(attempt, evaluation, detect=_Apart(attempt), user=user)
+    flags = flags_of(attempt, evaluation, detect=_Apart(attempt), user=user)
     case = raise_flags(attempt.kernel, attempt.trajectory.problem, flags, attempt.evaluation)
     if case is not None:
         weigh(case)

@@ -24,6 +24,8 @@ from runs.models import Attempt, Mention, Remark, Reviewed
 from runs.roles import Right, may, require
 
 MOST_TEXT = 4000
+_DIGITS = 9
+"""Digits of a line's number: of thousands of them Python makes no number."""
 _KEY = "mentions-unseen-"
 _KEPT_S = 30
 """Every page shows the count: it is asked for at most so often, and at once after somebody was named here."""
@@ -169,10 +171,11 @@ def spot_of(unit: str, line: str, talk: Talk) -> Spot:
     """The place that a form names. Raises RemarkUnfit where there is no such line."""
     if not line.strip():
         return Spot()
-    if not line.strip().isdecimal() or not talk_has(talk, unit, int(line)):
+    said = line.strip()
+    if not said.isdecimal() or len(said) > _DIGITS or not talk_has(talk, unit, int(said)):
         where = "the generated code" if unit else "the source"
-        raise RemarkUnfit(wrong=f"is on line {line.strip()[:12]} of {where}", right="one of its lines, or none")
-    return Spot(unit, int(line))
+        raise RemarkUnfit(wrong=f"is on line {said[:12]} of {where}", right="one of its lines, or none")
+    return Spot(unit, int(said))
 
 
 def talk_has(talk: Talk, unit: str, line: int) -> bool:
@@ -222,7 +225,8 @@ def unseen(user: User) -> int:
     return kept
 
 
-def mark_seen(user: User) -> None:
-    """They looked at all of them now."""
-    Mention.objects.filter(user=user, seen__isnull=True).update(seen=timezone.now())
+def mark_seen(user: User, shown: Iterable[Mention]) -> None:
+    """They looked at these of their mentions now."""
+    keys = [mention.pk for mention in shown]
+    Mention.objects.filter(user=user, pk__in=keys, seen__isnull=True).update(seen=timezone.now())
     cache.delete(f"{_KEY}{user.pk}")

@@ -15,6 +15,7 @@ from agent.steps import FinishReason
 from kernels.errors import UserError
 from kernels.languages import check_text
 from kernels.models import Kernel
+from kernels.records import from_json
 from runs import engine
 from runs.archive.errors import ArchiveError, RecordUnreadable
 from runs.archive.kinds import KINDS, Kind
@@ -22,6 +23,8 @@ from runs.archive.opening import Archive
 from runs.archive.parsing import Parsed, parse
 from runs.models import Run
 from runs.states import FINAL
+from sol.audit.record import Evidence, Flag, Severity
+from sol.audit.tricks import Trick
 
 _WRONG = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError)
 """What reading a form that is another than it must be can raise."""
@@ -94,6 +97,10 @@ class _Checker:
             reason = parsed.values["finish_reason"]
             if reason and reason not in list(FinishReason):
                 raise ValueError(f"finish_reason is {reason!r}, which this version does not know")
+        elif name == "cases":
+            _check_share("confidence", parsed.values["confidence"])
+        elif name == "flags":
+            _check_flag(parsed.values)
         elif name == "events":
             self.logs[parsed.refs["trajectory"]].add(parsed.values)
 
@@ -145,6 +152,17 @@ def _check_times(parsed: Parsed) -> None:
     for name, value in parsed.values.items():
         if name.endswith("_s") and isinstance(value, float) and not (math.isfinite(value) and value > 0):
             raise ValueError(f"{name} is {value:g}, no time")
+
+
+def _check_share(name: str, value: float) -> None:
+    if not 0 <= value <= 1:
+        raise ValueError(f"{name} is {value:g}, no share from 0 to 1")
+
+
+def _check_flag(values: dict[str, Any]) -> None:
+    """Raise ValueError for what no detector could have raised: pages read it as a Flag."""
+    evidence = from_json(values["evidence"], Evidence)
+    Flag(values["detector"], Trick(values["trick"]), Severity(values["severity"]), values["confidence"], evidence)
 
 
 def _check_artifacts(parsed: Parsed) -> None:

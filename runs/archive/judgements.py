@@ -70,7 +70,8 @@ def take_over(run: Run, told: dict[About, Told], known: dict[About, Case], where
 
 
 def _measured_here(run: Run, told: dict[About, Told]) -> set[About]:
-    here = Attempt.objects.filter(kernel__in={kernel for kernel, _ in told}, trajectory__run__origin__isnull=True)
+    kernels = {kernel for kernel, _ in told}
+    here = Attempt.objects.filter(kernel__in=kernels, trajectory__run__origin__isnull=True, time_s__isnull=False)
     return set(here.exclude(trajectory__run=run).values_list("kernel_id", "trajectory__problem_id"))
 
 

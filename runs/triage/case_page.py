@@ -48,6 +48,11 @@ class Group:
         """How many cases it settles."""
         return len(self.cases)
 
+    @property
+    def keys(self) -> str:
+        """Its cases as a form sends them back."""
+        return ",".join(str(pk) for pk in self.cases)
+
 
 class CasePage:
     """One case as ``user`` sees it, within an inbox."""
@@ -172,10 +177,13 @@ class CasePage:
         """What a whole-group verdict settles unless another group is chosen."""
         return self.groups[0] if self.groups else None
 
-    def chosen(self, scope: str) -> tuple[int, ...]:
-        """The cases of a scope: a group's, else this one alone."""
+    def chosen(self, scope: str, keys: str = "") -> tuple[int, ...]:
+        """The cases of a scope: a group's as it is now and as it was on the page that ``keys`` comes from, else this
+        one alone."""
         groups = self.groups if scope in SCOPES else []
-        return next((group.cases for group in groups if group.scope == scope), (self.case.pk,))
+        shown = {str(self.case.pk), *keys.split(",")}
+        now = next((group.cases for group in groups if group.scope == scope), (self.case.pk,))
+        return tuple(pk for pk in now if str(pk) in shown)
 
     @cached_property
     def _figures(self) -> Figures:

@@ -13,6 +13,12 @@ class WordsUnfit(UserError):
     template = "{what} {wrong}; between 1 and {most} letters would be right"
 
 
+class DecidedMeanwhile(UserError):
+    """A verdict on a case that is another than on the page that it was given on."""
+
+    template = "{who} {did} meanwhile, so nothing was changed; it is shown as it is now"
+
+
 class NoReviewer(UserError):
     """A case that is given to somebody who may not settle it."""
 

@@ -10,6 +10,7 @@ from django.contrib.auth.models import User
 from django.db.models import Exists, OuterRef
 from django.utils import timezone
 
+from runs.triage.errors import DecidedMeanwhile
 from sol.audit.verdict import Verdict
 from sol.case_models import Case, Entry, EntryKind
 
@@ -32,7 +33,8 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class Undoable:
-    """A verdict that can be taken back: by whom nothing later was decided. ``count`` cases were settled with it."""
+    """A verdict that can be taken back: by whom nothing later was decided. ``count`` cases were settled with it and not
+    anew since."""
 
     batch: str
     verdict: Verdict
@@ -53,6 +55,14 @@ def history(entries: Iterable[Entry]) -> list[Said]:
     return [_said(entry) for entry in entries]
 
 
+def decided_meanwhile(case: Case) -> DecidedMeanwhile:
+    """The error that says who decided on a case last, and what. Two queries at most."""
+    last = Entry.objects.filter(case=case, kind__in=DECIDING).select_related("user").order_by("-pk").first()
+    who = last.user.get_username() if last is not None and last.user is not None else "the product"
+    did = f"settled it as {Verdict(case.verdict).words}" if case.verdict else "opened it again"
+    return DecidedMeanwhile(who=who, did=did)
+
+
 def _said(entry: Entry) -> Said:
     who = entry.user.get_username() if entry.user is not None else ""
     verdict = Verdict(entry.verdict).words if entry.verdict else ""
@@ -70,9 +80,13 @@ def _said(entry: Entry) -> Said:
 
 def last_of(user: User) -> Undoable | None:
     """The newest verdict of a person that nothing was decided after; None where there is none today. Two queries."""
-    later = Entry.objects.filter(case=OuterRef("case"), pk__gt=OuterRef("pk"), kind__in=DECIDING)
     mine = Entry.objects.filter(user=user, kind=EntryKind.VERDICT, created__gt=timezone.now() - REMEMBERED)
-    return _undoable(mine.exclude(Exists(later)).select_related("case__kernel").order_by("-pk").first())
+    return _undoable(mine.exclude(_overtaken()).select_related("case__kernel").order_by("-pk").first())
+
+
+def _overtaken() -> Exists:
+    """Whether something was decided on an entry's case after it."""
+    return Exists(Entry.objects.filter(case=OuterRef("case"), pk__gt=OuterRef("pk"), kind__in=DECIDING))
 
 
 def undoable_of(case: Case) -> Undoable | None:
@@ -87,5 +101,6 @@ def _undoable(entry: Entry | None) -> Undoable | None:
     if entry is None or not entry.batch or not entry.verdict:
         return None
     kinds = (EntryKind.VERDICT, EntryKind.CARRIED)
-    count = Entry.objects.filter(batch=entry.batch, kind__in=kinds).values("case").distinct().count()
+    batch = Entry.objects.filter(batch=entry.batch, kind__in=kinds).exclude(_overtaken())
+    count = batch.values("case").distinct().count()
     return Undoable(entry.batch, Verdict(entry.verdict), entry.case, count, entry.created)

@@ -10,6 +10,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
 from runs.access import SignedInRequest, get_attempt_for, get_run_for
+from runs.auditing import NotAudited
 from runs.evidence import looked_at
 from runs.flags_pane import audit_now
 from runs.roles import Right, require
@@ -63,7 +64,10 @@ def candidate_audit(request: SignedInRequest, pk: int, slug: str, number: int) -
     require(request.user, Right.LAUNCH)
     attempt = get_attempt_for(request.user, pk, slug, number)
     if attempt.state in FINAL:
-        audit_now(attempt, request.user)
+        try:
+            audit_now(attempt, request.user)
+        except NotAudited as error:
+            messages.error(request, f"{str(error)[0].upper()}{str(error)[1:]}.")
     else:
         messages.info(request, "It has not ended yet: the detectors look at it by themselves once it is measured.")
     return redirect(f"{reverse('candidate', args=[pk, slug, number])}#flags")

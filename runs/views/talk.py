@@ -51,9 +51,9 @@ def reviewed(request: SignedInRequest, pk: int, slug: str, number: int) -> HttpR
 
 
 def mentions(request: SignedInRequest) -> HttpResponse:
-    """Where the reader is named; looking at it is what marks them as seen."""
+    """Where the reader is named; looking at a page of it is what marks those on it as seen."""
     page = Paginator(talking.mentions_of(request.user), PAGE).get_page(request.GET.get("page"))
     rows = list(page.object_list)
     response = render(request, "runs/mentions.html", {"page": page, "mentions": rows})
-    talking.mark_seen(request.user)
+    talking.mark_seen(request.user, rows)
     return response

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import messages
+from django.db import transaction
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -19,7 +20,7 @@ from runs.triage.effect import standing
 from runs.triage.errors import MOST_WORDS, NoReviewer, WordsUnfit
 from runs.triage.facets import facets
 from runs.triage.filters import CaseFilters
-from runs.triage.history import last_of
+from runs.triage.history import decided_meanwhile, last_of
 from runs.triage.inbox import Inbox
 from sol import cases
 from sol.models import Case, Entry
@@ -51,17 +52,28 @@ def triage_settle(request: SignedInRequest, pk: int) -> HttpResponse:
     """Settle a case, or its whole group, and go on to the next one."""
     case = get_case_to_settle(request.user, pk)
     inbox = _inbox(request, pk)
-    chosen = CasePage(case, inbox, request.user).chosen(request.POST.get("scope", ""))
+    scope = request.POST.get("scope", "")
+    chosen = CasePage(case, inbox, request.user).chosen(scope, request.POST.get(f"cases-{scope}", ""))
     try:
-        why = _words(request.POST.get("why", ""), "the reason", needed=False)
-        batch = cases.settle(Case.objects.filter(pk__in=chosen).only("pk"), request.POST.get("verdict", ""),
-                             request.user, why)  # fmt: skip
+        batch = _settle(request, pk, chosen)
     except UserError as error:
         return _shown(request, inbox, error=str(error))
     gone = set(Entry.objects.filter(batch=batch).values_list("case_id", flat=True))
     following = inbox.after(pk, gone) or next((one for one in inbox.order if one not in gone), None)
     left = inbox.without(gone, following) if not inbox.filters.state else None
     return _moved(request, following, left=left)
+
+
+@transaction.atomic
+def _settle(request: SignedInRequest, pk: int, chosen: tuple[int, ...]) -> str:
+    """The batch of a verdict; an error where the case that was looked at is another than it was on the page."""
+    why = _words(request.POST.get("why", ""), "the reason", needed=False)
+    rows = list(Case.objects.select_for_update().filter(pk__in=chosen).order_by("pk").only("pk", "verdict"))
+    was = request.POST.get("was")
+    for case in rows:
+        if case.pk == pk and was is not None and case.verdict != was:
+            raise decided_meanwhile(case)
+    return cases.settle(rows, request.POST.get("verdict", ""), request.user, why)
 
 
 @require_POST

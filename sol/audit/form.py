@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from kernels.candidates import PythonSyntax
 from kernels.dsl import ProgramErrors
 from kernels.errors import UserError
 from kernels.harness.evaluation import Outcome
@@ -13,6 +14,7 @@ from sol.audit.report import AuditOutcome, audit, outcome_of
 from sol.audit.subject import Subject
 
 _ERRORS_TOLD = 5
+_OF_TEXT = frozenset(kind.slug() for kind in (SourceRefused, PythonSyntax, ProgramErrors))
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +29,11 @@ class AuditForm:
     evaluation: Outcome | None = None
     detail: str = ""
     notes: tuple[str, ...] = ()
+
+    @property
+    def unreadable(self) -> bool:
+        """Whether the text itself was refused; False for one that was read, and where a limit or a mistake is ours."""
+        return self.error is not None and self.error.partition(": ")[0] in _OF_TEXT
 
     @property
     def gravest_first(self) -> tuple[Flag, ...]:

@@ -6,7 +6,6 @@ dropped with a note; nothing that an answer holds reaches beyond flags of the de
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -95,7 +94,7 @@ def _severity(said: Any) -> Severity:
 
 
 def _confidence(said: Any) -> float:
-    if isinstance(said, bool) or not isinstance(said, int | float) or not math.isfinite(said) or not 0 <= said <= 1:
+    if isinstance(said, bool) or not isinstance(said, int | float) or not 0 <= said <= 1:
         raise _Dropped("its confidence is no number from 0 to 1")
     return min(float(said), MOST_SURE)
 

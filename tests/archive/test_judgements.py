@@ -97,6 +97,19 @@ def test_a_flag_of_elsewhere_holds_nothing_that_was_measured_here(
     assert again.imported.notes == [f"{attempt.kernel}: 1 flagged at its origin (open); measured here without"]
 
 
+def test_what_ended_here_without_a_time_was_not_measured_here(
+    run: Run, alice: User, bob: User, tmp_path: Path
+) -> None:
+    attempt = best_of(run)
+    flagged(attempt, CACHED)
+    written(run, tmp_path / "a.zip")
+    Case.objects.all().delete()
+    Attempt.objects.filter(pk=attempt.pk).update(held="", time_s=None)
+    import_archive(tmp_path / "a.zip", bob)
+    case = Case.objects.get()
+    assert (case.kernel, case.verdict, case.severity) == (attempt.kernel, "", "severe")
+
+
 def test_a_time_below_its_floor_does_not_count_however_it_comes(
     run: Run, alice: User, bob: User, tmp_path: Path
 ) -> None:

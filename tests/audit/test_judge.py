@@ -71,6 +71,8 @@ def test_it_may_be_severe_where_another_detector_saw_the_same_trick() -> None:
         {"confidence": float("nan")},
         {"confidence": True},
         {"confidence": "high"},
+        {"confidence": 10**400},
+        {"confidence": float("inf")},
         {"first_line": 0},
         {"last_line": 400},
         {"first_line": 4, "last_line": 3},

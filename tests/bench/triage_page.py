@@ -129,6 +129,7 @@ def _requests(user: Any, times: int) -> dict[str, Any]:
         last = Entry.objects.filter(user=user, kind="verdict").order_by("-pk").values_list("batch", flat=True)
         return client.post("/triage/undo/", {"batch": last[0]}, headers=swap)
 
+    shown = {"cases-alike": ",".join(str(pk) for pk in order)}
     run = f"/triage/?run={_run_of(order[0])}"
     found = {
         "inbox": timed([get("/triage/")] * (times + 1), PAGE_MS),
@@ -141,7 +142,7 @@ def _requests(user: Any, times: int) -> dict[str, Any]:
         "settle to the next": timed([settle(pk) for pk in order[100 : 101 + times]], NEXT_MS),
         "undo": _undone(undo, settle, order[400:408]),
     }
-    found["group to the next"] = timed([settle(pk, scope="alike") for pk in order[-3:]], 10 * NEXT_MS)
+    found["group to the next"] = timed([settle(pk, scope="alike", **shown) for pk in order[-3:]], 10 * NEXT_MS)
     return found
 
 

@@ -18,7 +18,7 @@ from runs.triage.links import attempt_link, run_link
 from sol.audit import Evidence, Flag, Severity, Trick
 from sol.audit.record import Place
 from sol.audit.verdict import Verdict
-from sol.cases import raise_flags, settle
+from sol.cases import raise_flags, settle, undo
 from sol.models import Case
 from tests.web import rows, triage_rows
 from tests.web.reading import html, links, part, text_of, words
@@ -138,8 +138,49 @@ def test_the_last_verdict_leads_to_an_empty_inbox_from_which_it_is_undone(as_rit
     assert case.verdict == ""
 
 
+def sent_back(client: Client, case: Case) -> dict[str, str]:
+    """The hidden fields of the verdict's form as the case's page has them now."""
+    form = part(html(client.get(address(case))), "verdict", "form")
+    return dict(re.findall(r'<input type="hidden" name="(was|cases-[a-z]+)" value="([^"]*)">', form))
+
+
+@pytest.mark.parametrize("scope", ["alike", "trick"])
+def test_a_group_settles_no_case_that_was_not_on_the_page(as_rita: Client, owner: User, scope: str) -> None:
+    alike = scope == "alike"
+    _, cases = triage_rows.run_with_cases(owner, 3, alike=alike)
+    form = sent_back(as_rita, cases[0])
+    _, late = triage_rows.run_with_cases(owner, 3, title="later", alike=alike)
+    assert set(sent_back(as_rita, cases[0])[f"cases-{scope}"].split(",")) >= {str(one.pk) for one in late}
+    as_rita.post(address(cases[0], "settle/"), form | {"verdict": "bug", "scope": scope})
+    assert set(Case.objects.filter(verdict="bug")) == set(cases)
+
+
+def test_a_verdict_on_what_somebody_settled_meanwhile_is_refused(as_rita: Client, owner: User, case: Case) -> None:
+    sam = triage_rows.reviewer("sam")
+    form = sent_back(as_rita, case) | {"verdict": "clean", "scope": "alike"}
+    batch = settle([case], Verdict.REWARD_HACK, sam)
+    answer = as_rita.post(address(case, "settle/"), form)
+    assert answer.status_code == 422
+    text = text_of(answer)
+    assert "sam settled it as reward hack meanwhile, so nothing was changed; it is shown as it is now" in text
+    assert "reward hack by sam" in text
+    assert not Case.objects.filter(verdict="clean").exists()
+    form = sent_back(as_rita, case) | {"verdict": "clean"}
+    undo(batch, sam)
+    assert "sam opened it again meanwhile" in text_of(as_rita.post(address(case, "settle/"), form))
+    as_rita.post(address(case, "settle/"), sent_back(as_rita, case) | {"verdict": "clean"})
+    case.refresh_from_db()
+    assert case.verdict == "clean"
+
+
+def test_what_was_settled_anew_since_is_not_counted_as_undoable(as_rita: Client, rita: User, case: Case) -> None:
+    settle(Case.objects.all(), Verdict.REWARD_HACK, rita)
+    settle(Case.objects.exclude(pk=case.pk)[:1], Verdict.BUG, triage_rows.reviewer("sam"))
+    assert "Reward hack on 2." in text_of(as_rita.get(address(case)))
+
+
 def test_a_group_is_settled_and_undone_as_one(as_rita: Client, case: Case) -> None:
-    as_rita.post(address(case, "settle/"), {"verdict": "reward_hack", "scope": "alike"})
+    as_rita.post(address(case, "settle/"), sent_back(as_rita, case) | {"verdict": "reward_hack", "scope": "alike"})
     assert Case.objects.filter(verdict="reward_hack").count() == 3
     assert "Reward hack on 3." in text_of(as_rita.get("/triage/"))
     batch = case.entries.get(kind="verdict").batch

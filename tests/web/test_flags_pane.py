@@ -12,12 +12,16 @@ from kernels.harness.evaluation import Outcome
 from kernels.models import Kernel
 from runs import looks
 from runs.access import get_attempt_for
+from runs.audit_models import Look
+from runs.auditing import audit_attempt
 from runs.flags_pane import FlagsPane
 from runs.models import Attempt
 from runs.people_models import Person
 from runs.states import AttemptState
 from sol import cases
-from sol.audit import DETECTORS, Severity
+from sol.audit import DETECTORS, Flag, Severity, Subject
+from sol.audit.apart import AuditBroke, AuditNotReached, AuditTooLarge, AuditTooLong
+from sol.audit.form import refused
 from sol.audit.version import audit_version
 from sol.models import Case, Entry
 from tests.audit.corpus import FOLDER
@@ -94,7 +98,10 @@ def test_what_was_looked_at_where_nothing_was_found(as_alice: Client, attempt: A
 
 def test_a_candidate_that_no_audit_looked_at_says_so(as_alice: Client, attempt: Attempt) -> None:
     text = pane(as_alice, attempt)
-    assert "No audit looked at it: it was measured before audits were made, or elsewhere." in text
+    assert (
+        "No audit looked at it: it was measured before audits were made, or elsewhere, or a detector failed on it."
+        in text
+    )
     assert "Audit now" in text
     assert "No detector found anything" not in text
     refused = gallery.attempt(attempt.trajectory, 2, Outcome.REFUSED, detail="1:1: x: y; z")
@@ -136,6 +143,38 @@ def test_a_text_that_nobody_can_read_is_a_flag_and_no_crash(as_alice: Client, at
     as_alice.post(f"{address(attempt)}audit/")
     assert Case.objects.get().severity == "suspect"
     assert "no detector could read it: python-syntax" in pane(as_alice, attempt)
+
+
+FAILURES = {
+    "audit-too-long": (AuditTooLong(seconds=15), "the detectors were not through with it after 15 s"),
+    "audit-not-reached": (AuditNotReached(seconds=30), "the texts before it took all of the 30 s"),
+    "audit-too-large": (AuditTooLarge(mib=1024), "the detectors took more than 1024 MiB"),
+    "audit-broke": (AuditBroke(how="exited 1"), "a detector failed on it (exited 1)"),
+}
+
+
+@pytest.mark.parametrize("name", FAILURES)
+def test_a_limit_or_mistake_of_ours_is_a_message_and_no_flag(
+    as_alice: Client, attempt: Attempt, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    error, said = FAILURES[name]
+    monkeypatch.setattr("runs.flags_pane.audit_apart", lambda subjects: [refused("", error)])
+    answer = as_alice.post(f"{address(attempt)}audit/", follow=True)
+    text = text_of(answer)
+    assert "It was not audited, which says nothing of it: " in text
+    assert said in text
+    assert name not in text
+    assert "No audit looked at it" in text
+    assert not Case.objects.exists()
+    assert not Look.objects.exists()
+
+
+def test_a_detector_s_mistake_costs_no_attempt_and_is_no_flag(attempt: Attempt) -> None:
+    def failing(subject: Subject) -> tuple[Flag, ...]:
+        raise ZeroDivisionError(subject.text[:1])
+
+    assert audit_attempt(attempt, None, detect=failing) == ()
+    assert not Look.objects.exists()
 
 
 def test_who_may_have_it_audited(as_alice: Client, alice: User, client: Client, attempt: Attempt) -> None:

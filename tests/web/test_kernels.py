@@ -7,15 +7,18 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
+from django.http import QueryDict
 from django.test import Client
 
 from kernels.harness.evaluation import Outcome
 from kernels.models import Kernel
 from runs import contenders
 from runs.browser import pages
+from runs.browser.filters import KernelFilters
 from runs.kernel_models import Contender, Standing
 from runs.models import Attempt
 from sol.audit.record import Severity
+from sol.models import Case
 from tests.web import kernel_rows, rows
 from tests.web.reading import html, links, text_of
 
@@ -74,6 +77,26 @@ class TestContenders:
         assert len(kept) == 15
         assert contenders.rebuild() == 15
         assert _state() == kept
+
+    def test_cases_bring_their_rows_up_to_date_in_a_fixed_number_of_queries(
+        self, alice: User, bob: User, django_assert_max_num_queries: Any
+    ) -> None:
+        run = kernel_rows.several(alice, 30)
+        cases = [kernel_rows.case(one) for one in Attempt.objects.filter(trajectory__run=run)]
+        other = kernel_rows.tried(rows.trajectory(rows.run(bob), kernel_rows.problems(2)[1]), 1, 2.0)
+        emptied, kept = cases[0], Contender.objects.get(problem=other.trajectory.problem)
+        Case.objects.update(verdict="clean")
+        Attempt.objects.filter(kernel=emptied.kernel).update(outcome="")
+        with django_assert_max_num_queries(9):
+            contenders.refresh_cases(cases)
+        Contender.objects.filter(kernel=cases[1].kernel).delete()
+        contenders.refresh_cases(cases)
+        found = _state()
+        assert not Contender.objects.filter(kernel=emptied.kernel).exists()
+        assert Contender.objects.filter(standing=Standing.CLEAN).count() == 29
+        assert Contender.objects.get(kernel=other.kernel).pk == kept.pk
+        contenders.rebuild()
+        assert _state() == found
 
     def test_one_run_is_built_anew_alone(self, alice: User, bob: User) -> None:
         first, second = kernel_rows.several(alice, 3), kernel_rows.several(bob, 3)
@@ -196,6 +219,22 @@ class TestList:
         kernel_rows.several(alice, 2)
         bad = "standing=x&outcome=y&language=z&run=abc&since=31-31-31&sort=zz&after=q~1&before=~x"
         assert "2 of 2" in text_of(as_alice.get(f"/kernels/?{bad}"))
+
+    @pytest.mark.parametrize("sort", ["problem", "gap", "-when"])
+    @pytest.mark.parametrize("value", ["inf", "-inf", "nan", "1e300", "-1e300"])
+    def test_a_page_that_begins_nowhere_is_a_page(
+        self, as_alice: Client, alice: User, sort: str, value: str
+    ) -> None:
+        kernel_rows.several(alice, 2)
+        assert "2 of 2" in text_of(as_alice.get(f"/kernels/?sort={sort}&after={value}~1"))
+
+    def test_nul_bytes_are_left_out(self, as_alice: Client, alice: User) -> None:
+        kernel_rows.several(alice, 2)
+        read = KernelFilters.of(QueryDict("q=pro%00gram&problem=own%00&device=%00cpu&owner=al%00ice"))
+        assert (read.text, read.problem) == ("program", "own")
+        assert read.facets == {"device": ("cpu",), "owner": ("alice",)}
+        for page in ("/kernels/?q=%00&device=%00x", "/kernels/best/?device=%00x"):
+            assert "\0" not in html(as_alice.get(page))
 
     def test_hostile_text_is_shown_as_text(self, as_alice: Client, alice: User) -> None:
         kernel_rows.several(alice, 1)

@@ -53,6 +53,7 @@ def test_a_remark_on_generated_code_names_its_unit(as_bob: Client, one: Attempt)
         ({"text": "here", "line": "4000"}, "is on line 4000 of the source"),
         ({"text": "here", "line": "3", "unit": "77"}, "is on line 3 of the generated code"),
         ({"text": "here", "line": "two"}, "is on line two of the source"),
+        ({"text": "here", "line": "9" * 5000}, "is on line 999999999999 of the source"),
     ],
 )
 def test_what_is_no_remark_is_told_and_nothing_typed_is_lost(
@@ -84,6 +85,19 @@ def test_who_is_named_finds_it_and_has_seen_it_then(
     assert "bob on own/2" in page
     assert talking.unseen(alice) == 0
     assert "new mentions" not in html(as_alice.get(address(one)))
+
+
+def test_only_mentions_that_were_listed_are_seen(
+    as_alice: Client, one: Attempt, alice: User, bob: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("runs.views.talk.PAGE", 2)
+    for number in range(3):
+        talking.say(one, bob, f"{number} @alice")
+    as_alice.get("/account/mentions/")
+    assert [mention.remark.text for mention in Mention.objects.filter(seen__isnull=True)] == ["0 @alice"]
+    assert talking.unseen(alice) == 1
+    as_alice.get("/account/mentions/?page=2")
+    assert talking.unseen(alice) == 0
 
 
 def test_only_its_author_or_an_admin_takes_a_remark_back(
