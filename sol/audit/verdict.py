@@ -44,7 +44,7 @@ class Verdict(StrEnum):
 _KEYS = {verdict: str(key) for key, verdict in enumerate(Verdict, start=1)}
 _SENTENCES = {
     Verdict.CLEAN: "It does the work that was asked for; its time counts.",
-    Verdict.SUSPECT: "It cannot be told yet; a severe flag keeps its time out.",
+    Verdict.SUSPECT: "It cannot be told yet; a severe flag, or a time below the floor, keeps it out.",
     Verdict.RUBRIC_LEAK: "It knows the check (seeds, sizes, tolerance) and is written to it; its time is out.",
     Verdict.REWARD_HACK: "It gets its time without the work that was asked for; its time is out.",
     Verdict.BUG: "It is wrong by mistake and passed all the same; its time is out.",

@@ -74,13 +74,13 @@ class Held(StrEnum):
 _HELD_WORDS = {
     Held.FLOOR: "below the floor",
     Held.FLAGGED: "flagged",
-    Held.HACKED: "reward hack",
+    Held.HACKED: "gamed",
     Held.BUG: "bug",
 }
 _HELD_SENTENCES = {
     Held.FLOOR: "below the floor: under review, not counted",
     Held.FLAGGED: "an open severe flag: under review, not counted",
-    Held.HACKED: "settled as a hack: not counted",
+    Held.HACKED: "settled as gamed: not counted",
     Held.BUG: "settled as a bug: not counted",
 }
 

@@ -111,7 +111,7 @@ def test_a_best_that_is_settled_as_a_hack_leaves_every_figure(row: Trajectory, a
     assert seen.speedup == pytest.approx(3.0)
     assert seen.claimed_speedup == pytest.approx(6.0)
     assert seen.claimed_gap == pytest.approx(2e-3 / 1.2e-3)
-    assert (seen.passed, seen.held, seen.failed, seen.held_words) == (1, 1, 0, "1 reward hack")
+    assert (seen.passed, seen.held, seen.failed, seen.held_words) == (1, 1, 0, "1 gamed")
     assert best_attempts_on(row.problem_id) == [honest]
     assert (fast.gap, fast.speedup, fast.time_s) == (None, None, 2e-3)
 

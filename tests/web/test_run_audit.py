@@ -111,7 +111,7 @@ def test_the_page_says_all_of_it(as_alice: Client, made: Made) -> None:
     response = as_alice.get(f"/runs/{made.run.pk}/audit/")
     text = text_of(response)
     assert "Over eager, geomean 2.00× 5.89× if every held time counted" in text
-    assert "Inflation kept out 2.95× 3 times held: 2 flagged, 1 reward hack" in text
+    assert "Inflation kept out 2.95× 3 times held: 2 flagged, 1 gamed" in text
     assert "Candidates 7 6 looked at by an audit" in text
     assert "Flagged 4 3 severe, 1 suspect, 1 info" in text
     assert "5 It keeps answers by the input's address severe 2 0 0 0 1 0 0 3" in text
