@@ -28,9 +28,12 @@ $(VENV)/.test: requirements-test.lock $(VENV)/.run
 run: $(VENV)/.run
 	@exec $(BIN)/python manage.py serve --host $(HOST) --port $(PORT)
 
+# Much of a test is waiting for a child process, so there is one tester more than there are cores.
+TESTERS ?= $(shell expr $$(nproc) + 1)
+
 # Real stacks and what is timed have the machine to themselves.
 test: $(VENV)/.test check
-	$(BIN)/python -m pytest -n auto --dist loadfile -m "not stack and not alone and not thorough"
+	$(BIN)/python -m pytest -n $(TESTERS) --dist loadfile -m "not stack and not alone and not thorough"
 	$(BIN)/python -m pytest -m "stack or alone"
 
 # What `make test` leaves out: more cases of what compiles, a few minutes each core.

@@ -35,8 +35,7 @@
     const current = all.findIndex((r) => r.classList.contains("at") || r.contains(document.activeElement));
     at = Math.min(all.length - 1, Math.max(0, current + step));
     for (const r of all) r.classList.toggle("at", r === all[at]);
-    const first = all[at].closest(".picklist") ? "input, a" : "a[href]";
-    (all[at].querySelector(first) || all[at]).focus({ preventScroll: true });
+    (all[at].querySelector("input, a") || all[at]).focus({ preventScroll: true });
     all[at].scrollIntoView({ block: "nearest" });
     return undefined;
   }

@@ -163,7 +163,9 @@ def test_single_keys_work_and_stay_out_of_fields(chromium: Any, live_server: Any
     tab = visit(chromium, live_server, owner)
     page = tab.go("/runs/")
     page.keyboard.press("j")
-    assert page.evaluate("document.activeElement.getAttribute('href')").startswith("/runs/")
+    assert page.evaluate("document.activeElement.closest('tr').querySelector('a').getAttribute('href')").startswith(
+        "/runs/"
+    )
     page.keyboard.press("?")
     assert page.evaluate("document.getElementById('keys').open")
     page.keyboard.press("Escape")
