@@ -27,11 +27,20 @@ Reader = Callable[[], float]
 class Watch:
     """Readings of one evaluation. ``before`` and ``after`` stand around each block; ``of`` sums up.
 
-    ``pids`` gives the processes of this evaluation, whose own CPU time is not other processes' load.
+    ``pids`` gives the processes of this evaluation, whose own CPU time is not other processes' load. A subject's
+    readings lie at least ``apart_s`` seconds apart: what the cores did in blocks between them goes with the next one.
     """
 
-    def __init__(self, pids: Callable[[], Iterable[int]], card: Card | None = None, no_card: str = "") -> None:
+    def __init__(
+        self,
+        pids: Callable[[], Iterable[int]],
+        card: Card | None = None,
+        no_card: str = "",
+        apart_s: float = 0.0,
+    ) -> None:
         self._pids = pids
+        self._apart_s = apart_s
+        self._last: dict[str, float] = {}
         self._card = card
         self._readers: dict[str, Reader] = {"load": _load_average, "cpu_clock": _cpu_clock}
         self._missing: dict[str, str] = {}
@@ -51,10 +60,15 @@ class Watch:
 
     def before(self) -> None:
         """Just before a block: the cores' clocks of work done so far."""
-        self._start = self._work()
+        if self._start is None:
+            self._start = self._work()
 
     def after(self, subject: str) -> None:
         """Just after a subject's block, while clocks and temperature are still those of the work."""
+        now = time.monotonic()
+        if subject in self._last and now - self._last[subject] < self._apart_s:
+            return
+        self._last[subject] = now
         self._readings[subject] = self._readings.get(subject, 0) + 1
         for name in list(self._readers):
             self._read(subject, name)
@@ -63,9 +77,10 @@ class Watch:
                 self._throttle.setdefault(subject, set()).update(self._card.throttle())
             except NoFigure as error:
                 self._missing["throttle"] = str(error)
-        end = self._work()
-        if self._start is not None and end is not None:
-            elapsed, busy, own = (after - before for after, before in zip(end, self._start, strict=True))
+        start, end = self._start, self._work()
+        self._start = None
+        if start is not None and end is not None:
+            elapsed, busy, own = (after - before for after, before in zip(end, start, strict=True))
             if elapsed > 0:
                 self._busy.setdefault(subject, []).append((elapsed, max(busy - own, 0.0)))
 

@@ -16,9 +16,9 @@ from torch import Tensor
 
 Call = Callable[[], object]
 
-_FLUSHES, _LEAST_FLUSHES, _LONG_FLUSH = 4, 2, 256 * 2**20
-"""How many times L2's size a flush writes: long enough for a launch or two to be under way before it is over. Of a
-large L2 less: beyond so many bytes twice its size is enough."""
+_FLUSHES, _LEAST_FLUSHES, _LONG_FLUSH = 8, 2, 512 * 2**20
+"""How many times L2's size a flush writes: so long that a module's forward of some Python lines has launched its kernel
+before the flush is over. Of a large L2 less: beyond so many bytes twice its size is enough."""
 
 
 class Device(Protocol):

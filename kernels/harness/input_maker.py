@@ -15,9 +15,11 @@ import os
 import selectors
 import signal
 import socket
+import time
 from pathlib import Path
 from typing import Any, NoReturn
 
+import psutil
 import torch
 from torch import Tensor
 
@@ -26,21 +28,24 @@ from kernels.harness.evaluation import EvaluationRequest
 from kernels.harness.forkserver import close_all_but
 from kernels.problems.load import build_inputs, load_module
 
-_MAKERS = 3
-_MOST_BYTES = 4 * 2**30
-"""All sets that may wait together; where they would be more, nothing is made ahead."""
+_MAKERS, _LEFT_CORES = 3, 2
+"""So many processes at least; more where there are cores, of which so many are left to the others."""
+_MEMORY_SHARE = 0.25
+"""What all sets may take together of the memory that is free; as many are made ahead as fit."""
 
 
 class InputMaker:
-    """``count`` sets of inputs, in whatever order they get ready."""
+    """``count`` sets of inputs, in whatever order they get ready. ``made_s`` is what the making of one took."""
 
-    def __init__(self, request: EvaluationRequest, count: int, makers: int = _MAKERS) -> None:
-        """Forks; to be made before this process uses a card or several threads."""
+    def __init__(self, request: EvaluationRequest, count: int, makers: int = 0) -> None:
+        """Forks; to be made before this process uses a card or several threads. ``makers``: 0 for what suits."""
+        self.made_s = 0.0
         self._ready: list[list[Tensor]] = []
         self._pids: list[int] = []
         self._selector = selectors.DefaultSelector()
-        if count * sum(spec.bytes for spec in request.signature.inputs) > _MOST_BYTES:
-            return
+        set_bytes = sum(spec.bytes for spec in request.signature.inputs)
+        count = min(count, int(_MEMORY_SHARE * psutil.virtual_memory().available) // max(set_bytes, 1))
+        makers = makers or max(_MAKERS, len(os.sched_getaffinity(0)) - _LEFT_CORES)
         for number in range(makers):
             share = count // makers + (number < count % makers)
             if share:
@@ -92,7 +97,9 @@ class InputMaker:
                 self._drop(link)
                 continue
             try:
-                self._ready.append(_mapped(descriptors[0], json.loads(body)))
+                told = json.loads(body)
+                self.made_s = float(told["seconds"])
+                self._ready.append(_mapped(descriptors[0], told["places"]))
             finally:
                 os.close(descriptors[0])
 
@@ -111,13 +118,15 @@ def _make(link: socket.socket, request: EvaluationRequest, share: int, parent: i
         if os.getppid() == parent:
             module = load_module(Path(request.problem_path), request.size)
             for _ in range(share):
-                _send(link, build_inputs(module, int.from_bytes(os.urandom(7), "little")))
+                began = time.monotonic()
+                given = build_inputs(module, int.from_bytes(os.urandom(7), "little"))
+                _send(link, given, time.monotonic() - began)
     finally:
         # Neither the supervisor's exit handlers nor what it would say of an error are this process's business.
         os._exit(0)
 
 
-def _send(link: socket.socket, given: list[Any]) -> None:
+def _send(link: socket.socket, given: list[Any], seconds: float) -> None:
     tensors = [item.detach().cpu().contiguous() for item in given if isinstance(item, Tensor)]
     places, end = [], 0
     for tensor in tensors:
@@ -127,7 +136,8 @@ def _send(link: socket.socket, given: list[Any]) -> None:
     os.ftruncate(descriptor, max(end, 1))
     for kept, tensor in zip(_mapped(descriptor, places), tensors, strict=True):
         kept.copy_(tensor)
-    socket.send_fds(link, [json.dumps(places).encode()], [descriptor])
+    told = {"places": places, "seconds": seconds}
+    socket.send_fds(link, [json.dumps(told).encode()], [descriptor])
     os.close(descriptor)
 
 

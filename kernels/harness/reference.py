@@ -95,7 +95,10 @@ def _problem_error(where: str, error: BaseException) -> ProblemFailed:
 
 
 class Reference:
-    """The problem at one size with secret weights. ``maker`` has sets of inputs made ahead, where there is one."""
+    """The problem at one size with secret weights. ``maker`` has sets of inputs made ahead, where there is one.
+
+    ``making_s`` is about what the making of one more set takes, whoever made the last one.
+    """
 
     def __init__(
         self, request: EvaluationRequest, guard: Guard, device: str, maker: InputMaker | None = None
@@ -105,6 +108,7 @@ class Reference:
         self._signature = request.signature
         self._device = device
         self.structure = ""
+        self.making_s = 0.0
         with guard.step("loading the problem file"):
             self._module = load_module(Path(request.problem_path), request.size)
         with guard.step("building Model"):
@@ -136,9 +140,13 @@ class Reference:
         """A fresh set of tensors from a new secret seed, contiguous, where they are kept; raises ProblemFailed."""
         with self._guard.step("get_inputs"):
             tensors = self._maker.take() if self._maker is not None else None
-            if tensors is None:
+            if tensors is not None and self._maker is not None:
+                self.making_s = self._maker.made_s
+            else:
+                began = time.monotonic()
                 given = build_inputs(self._module, secret_seed())
                 tensors = [item for item in given if isinstance(item, Tensor)]
+                self.making_s = time.monotonic() - began
             if len(tensors) != len(self._signature.inputs):
                 raise ProblemMismatch(seen=f"{len(tensors)} inputs", expected=f"{len(self._signature.inputs)}")
             for spec, tensor in zip(self._signature.inputs, tensors, strict=True):

@@ -95,15 +95,24 @@ class Watcher(Protocol):
 
 
 class TimingPhase:
-    """Times subjects in turn, in blocks. ``refresh`` makes a new verified Case; it may raise ProblemFailed."""
+    """Times subjects in turn, in blocks. ``refresh`` makes a new verified Case; it may raise ProblemFailed.
+
+    ``making_s`` tells what the inputs of one case cost: one that was made ahead came at once, the next may not.
+    """
 
     def __init__(
-        self, plan: Plan, timed: list[Timed], refresh: Callable[[], Case], watcher: Watcher | None = None
+        self,
+        plan: Plan,
+        timed: list[Timed],
+        refresh: Callable[[], Case],
+        watcher: Watcher | None = None,
+        making_s: Callable[[], float] = lambda: 0.0,
     ) -> None:
         self._plan = plan
         self._timed = timed
         self._refresh = refresh
         self._watcher = watcher
+        self._making_s = making_s
         self._cases: list[Case] = []
         self._reference_s = 0.0
         self._verified: dict[tuple[int, int], list[Tensor]] = {}
@@ -135,7 +144,7 @@ class TimingPhase:
         return timed.done(self._plan.repeats, self._plan.limits)
 
     def _renew(self) -> None:
-        last = self._reference_s / self.sets * INPUT_SETS if self.sets else 0.0
+        last = INPUT_SETS * max(self._reference_s / self.sets, self._making_s()) if self.sets else 0.0
         if self._cases and self._reference_s + last > self._plan.renewing_s:
             return
         began = time.monotonic()

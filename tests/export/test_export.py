@@ -105,10 +105,12 @@ def test_several_results_threads_copies_and_what_is_refused(language: str, tmp_p
     candidate.write_text(two_outputs.PROGRAM if language == "mu" else two_outputs.CPP)
     assert main(["export", str(candidate), "--problem", str(problem), "-o", str(out)]) == 0
     found = run_check(tmp_path, problem, out, two_outputs.CHECK)
-    assert "parameter bias is float16 [64] on cpu; float32 [64] on cpu would be right" in str(found.pop("half"))
+    assert "parameter bias is float16 [64] on cpu; a tensor float32 [64] on cpu would be right" in str(
+        found.pop("half")
+    )
     assert "argument 1 must be 2.0" in str(found.pop("constant"))
-    assert "on meta; float32 [48, 64] on cpu would be right" in str(found.pop("device"))
-    assert "is list; a tensor float32 [48, 64] would be right" in str(found.pop("kind"))
+    assert "on meta; a tensor float32 [48, 64] on cpu would be right" in str(found.pop("device"))
+    assert "is list; a tensor float32 [48, 64] on cpu would be right" in str(found.pop("kind"))
     assert all(found.values()), found
 
 

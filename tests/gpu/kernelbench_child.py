@@ -66,6 +66,7 @@ def evaluate(task: dict[str, Any]) -> dict[str, Any]:
         _stand_in_for_a_card(torch)
     evaluation: Any = importlib.import_module("kernelbench.eval")
     timing: Any = importlib.import_module("kernelbench.timing")
+    torch.backends.cudnn.allow_tf32 = task["tf32"]
     torch.cuda.synchronize()
     walls = {"import_s": time.monotonic() - began}
     reference, candidate = (Path(task[name]).read_text("utf-8") for name in ("reference", "candidate"))

@@ -3,7 +3,7 @@
     python -m tests.gpu.kernelbench_compare --kernelbench PATH/src --json FILE [--kernelbench-path A:B]
     python -m tests.gpu.kernelbench_compare --markdown FILE          # the table of an earlier report
 
-Ten of our own problems are translated, built side by side and exported as ``ModelNew`` with their shared objects
+Twelve of our own problems are translated, built side by side and exported as ``ModelNew`` with their shared objects
 embedded, so that nothing is compiled in any evaluation. Each file then goes, alone, through our evaluation (as the
 plan it was made of, and as the file) and through KernelBench's (``kernelbench_child``, in a fresh process), with the
 same numbers of correctness trials and timed calls. The cheats of ``tests.harness.cheats`` go through both as well.
@@ -52,8 +52,8 @@ from tests.gpu.kernelbench_table import markdown
 from tests.harness.cheats import CHEATS, Cheat
 
 PROBLEMS = (
-    "02_gemm_bias_relu", "06_gemm_bias_gelu", "12_batched_gemm", "14_mlp", "17_softmax", "18_layer_norm",
-    "19_rms_norm", "22_elementwise_chain", "23_conv2d_bias_relu", "24_pointwise_conv",
+    "02_gemm_bias_relu", "06_gemm_bias_gelu", "10_gemm_silu_gate", "12_batched_gemm", "14_mlp", "16_tall_skinny_gemm",
+    "17_softmax", "18_layer_norm", "19_rms_norm", "22_elementwise_chain", "23_conv2d_bias_relu", "24_pointwise_conv",
 )  # fmt: skip
 CORRECT_TRIALS, PERF_TRIALS = 5, 100
 """The defaults of KernelBench's run_and_check."""
@@ -142,9 +142,11 @@ class Comparison:
         )
         return _row(evaluate(request))
 
-    def kernelbench(self, name: str, reference: str, candidate: str, *, compiled: bool = False) -> dict[str, Any]:
-        """KernelBench's evaluation, in a process of its own with a path of its own."""
-        folder = self.folder / name
+    def kernelbench(
+        self, name: str, reference: str, candidate: str, *, compiled: bool = False, tf32: bool = True
+    ) -> dict[str, Any]:
+        """KernelBench's evaluation, in a process of its own with a path of its own; ``tf32``: cuDNN may take it."""
+        folder = self.folder / (name if tf32 else f"{name}_without_tf32")
         folder.mkdir(parents=True)
         files = {"reference": folder / "reference.py", "candidate": folder / "candidate.py"}
         files["reference"].write_text(reference, "utf-8")
@@ -155,7 +157,7 @@ class Comparison:
             "more_paths": [path for path in self.options.kernelbench_path.split(os.pathsep) if path],
             "stand_in_for_a_card": self.options.device == "host",
             "correct_trials": CORRECT_TRIALS, "perf_trials": PERF_TRIALS,
-            "build_dir": str(folder / "builds"), "compile": compiled,
+            "build_dir": str(folder / "builds"), "compile": compiled, "tf32": tf32,
         }  # fmt: skip
         (folder / "task.json").write_text(json.dumps(task), "utf-8")
         return _child(folder)
@@ -189,9 +191,12 @@ def _row(evaluation: Evaluation) -> dict[str, Any]:
     failed = [check.name for check in evaluation.checks if check.failed]
     times = {timing.subject: timing.median_s * 1e3 for timing in evaluation.baselines}
     own = evaluation.candidate
+    lead_s = own.activity.lead_s if own and own.activity else None
     return {
         "outcome": evaluation.outcome.value, "detail": evaluation.detail[:500], "failed_checks": failed,
         "median_ms": own.median_s * 1e3 if own else None, "calls": own.count if own else None,
+        "quartiles_ms": [own.q1_s * 1e3, own.q3_s * 1e3] if own else None, "lead_s": lead_s,
+        "spent_s": evaluation.spent_s,
         "baselines_ms": times, "wall_s": evaluation.wall_s,
         "machine": evaluation.machine.name if evaluation.machine else None,
         "isolation": evaluation.isolation.method if evaluation.isolation else None,
@@ -204,7 +209,10 @@ def compare(run: Comparison, made: Candidates, *, compiled: bool) -> dict[str, A
     plan = run.ours(made.problem, made.inspection, made.plan)
     module = run.ours(made.problem, made.inspection, ModuleCandidate(made.exported), kinds)
     theirs = run.kernelbench(made.name, made.reference, made.exported, compiled=compiled)
-    return {"build_s": made.build_s, "plan": plan, "module": module, "kernelbench": theirs, "compiled": compiled}
+    row = {"build_s": made.build_s, "plan": plan, "module": module, "kernelbench": theirs, "compiled": compiled}
+    if theirs.get("correct") is False:
+        row["without_tf32"] = run.kernelbench(made.name, made.reference, made.exported, tf32=False)
+    return row
 
 
 def cheats(run: Comparison) -> dict[str, Any]:

@@ -22,9 +22,11 @@ def theirs(**more: Any) -> dict[str, Any]:
 
 def report(**more: Any) -> dict[str, Any]:
     row = {"plan": ours(), "module": ours(), "kernelbench": theirs(), "compiled": False, "build_s": 1.0}
-    slow = {**row, "plan": ours(median_ms=0.5), "kernelbench": theirs(wall_s=5.0)}
+    slow = {**row, "module": ours(median_ms=0.5), "kernelbench": theirs(wall_s=5.0)}
+    off = theirs(correct=False, metadata={"max_difference": "['0.001']"})
+    wrong = {**row, "kernelbench": off, "without_tf32": theirs()}
     broken = {**row, "kernelbench": {"error": "KeyError: a | b", "wall_s": 3.0}}
-    problems = {"near": row, "far": slow, "broken": broken, "unmade": {"failure": "no nvcc"}}
+    problems = {"near": row, "far": slow, "broken": broken, "wrong": wrong, "unmade": {"failure": "no nvcc"}}
     head = {"date": "2026-01-01", "device": "cuda", "machine": "a card", "correct_trials": 5, "perf_trials": 100}
     return {**head, "problems": problems, "cheats": {}, **more}
 
@@ -32,11 +34,17 @@ def report(**more: Any) -> dict[str, Any]:
 def test_the_table_holds_verdicts_times_ratios_and_goals() -> None:
     text = markdown(report())
     assert "| near | passed, passed | correct | 1 | 1 | 1.02 | 1.02 | 4 | 10 | 0.4 |" in text
-    assert "| far | passed, passed | correct | 0.5 | 1 | 1.02 | 2.04 | 4 | 5 | 0.8 |" in text
+    assert "| far | passed, passed | correct | 1 | 0.5 | 1.02 | 2.04 | 4 | 5 | 0.8 |" in text
     assert "| broken | passed, passed | error: KeyError: a / b | 1 | 1 | – | – | 4 | 3 | 1.33 |" in text
     assert "| unmade | not made: no nvcc |" in text
+    assert "| wrong | passed, passed | incorrect | 1 | 1 | 1.02 | – | 4 | 10 | 0.4 |" in text
+    assert (
+        "wrong is incorrect to KernelBench: the largest differences from its reference are ['0.001']. With TF32"
+        in text
+    )
+    assert "the same file is correct (within its tolerance)" in text
     assert "1 of 2 files are as fast by KernelBench's clock" in text
-    assert "In 1 of 3 rows" in text
+    assert "In 2 of 4 rows" in text
     assert "stood in" not in text
 
 

@@ -87,6 +87,22 @@ def test_a_cards_readings_become_ranges_a_subject_and_altogether() -> None:
     assert "the card's clocks were held back: power cap" in own.cautions
 
 
+def test_readings_lie_apart_and_the_work_between_them_goes_with_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock, work = [0.0], [0.0]
+    monkeypatch.setattr("kernels.harness.conditions.time.monotonic", lambda: clock[0])
+    cores = len(os.sched_getaffinity(0))
+    watch = Watch(lambda: [os.getpid()], apart_s=1.0)
+    monkeypatch.setattr(watch, "_work", lambda: (clock[0], work[0], 0.0))
+    for at in (0.0, 0.4, 0.8, 1.2):
+        watch.before()
+        clock[0], work[0] = at + 0.1, work[0] + 0.1 * cores
+        watch.after("candidate")
+    found = watch.of("candidate")
+    assert found.readings == 2
+    # Two blocks go by unread; the third reading's span begins with the first of them and holds the work of all three.
+    assert found.others_share == pytest.approx((0.1 + 0.3) / (0.1 + 1.2))
+
+
 def test_what_a_card_does_not_tell_is_missing_with_its_reason_and_the_rest_is_there() -> None:
     watch = _watch(FakeNvml(("nvmlDeviceGetPowerUsage", "nvmlDeviceGetCurrentClocksThrottleReasons")))
     watch.before()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -36,6 +37,17 @@ def test_every_set_comes_once_and_differs_from_the_others(make_request: MakeRequ
     assert not any(same_bits(a, b) for i, a in enumerate(first) for b in first[:i])
 
 
+def test_as_many_are_made_as_the_free_memory_holds(
+    make_request: MakeRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    request = make_request()
+    room = 4 * 2 * sum(spec.bytes for spec in request.signature.inputs)
+    monkeypatch.setattr("psutil.virtual_memory", lambda: SimpleNamespace(available=room))
+    maker = InputMaker(request, 5)
+    assert len(_all(maker)) == 2
+    maker.close()
+
+
 def test_the_reference_takes_them_and_then_makes_its_own(make_request: MakeRequest) -> None:
     request = make_request()
     maker = InputMaker(request, 1)
@@ -44,6 +56,8 @@ def test_the_reference_takes_them_and_then_makes_its_own(make_request: MakeReque
         made, own = reference.inputs(), reference.inputs()
     maker.close()
     assert made[0].shape == own[0].shape
+    assert maker.made_s > 0
+    assert reference.making_s > 0
     assert not same_bits(made[0], own[0])
 
 
@@ -51,7 +65,7 @@ def test_the_reference_takes_them_and_then_makes_its_own(make_request: MakeReque
 def test_a_problem_that_fails_gives_none_and_leaves_no_process(
     make_request: MakeRequest, tmp_path: Path, line: str
 ) -> None:
-    maker = InputMaker(make_request(problem_path=write(tmp_path, "bad.py", f"{PROBLEM}\n{line}\n")), 4)
+    maker = InputMaker(make_request(problem_path=write(tmp_path, "bad.py", f"{PROBLEM}\n{line}\n")), 4, makers=3)
     pids = list(maker._pids)
     assert maker.take() is None
     maker.close()

@@ -43,8 +43,8 @@ class Scripted:
         return {"samples": [int(value * 1e9) for value in [1.0] * (len(message["pairs"]) - 1) + [seconds]]}
 
 
-def decide(request: EvaluationRequest, child: Any, estimate_s: float = 1e-3) -> Check:
-    reference: Any = SimpleNamespace(inputs=lambda: [torch.randn(64, 96)])
+def decide(request: EvaluationRequest, child: Any, estimate_s: float = 1e-3, making_s: float = 0.0) -> Check:
+    reference: Any = SimpleNamespace(inputs=lambda: [torch.randn(64, 96)], making_s=making_s)
     return unseen_check(request, reference, child, estimate_s)
 
 
@@ -52,6 +52,12 @@ def test_calls_on_new_contents_may_take_as_long_as_repeated_ones(make_request: M
     child = Scripted([1.2e-3], [1e-3])
     assert decide(make_request(), child).passed
     assert child.calls == {True: 5, False: 5}
+
+
+def test_inputs_that_take_long_to_make_are_made_as_seldom_as_will_do(make_request: MakeRequest) -> None:
+    child = Scripted([1.2e-3], [1e-3])
+    assert decide(make_request(), child, making_s=0.6).passed
+    assert child.calls == {True: 2, False: 2}
 
 
 def test_only_repeated_contents_answered_fast_fail_after_one_more_try(make_request: MakeRequest) -> None:
