@@ -25,6 +25,7 @@ ROWS = ("reduce", "softmax", "norm")
 MOVING = ("map", "cast", "pool", "pad", "relayout")
 _LOOKED_AT = 3
 """So many kernels, the longest ones, are looked at."""
+_ROOF_PCT, _FED_PCT = 75.0, 70.0
 _LEAST_SHARE = 0.1
 """A kernel or a stage of less than this share of the time is not worth a finding."""
 
@@ -168,6 +169,19 @@ class Case:
 def uses_tensor_cores(pipes: Pipes) -> bool:
     """Whether the tensor pipe ran at all."""
     return bool(pipes.tensor_pct or pipes.tensor_instructions or pipes.gmma_instructions or pipes.hmma_instructions)
+
+
+def tensor_cores_fed(kernel: KernelProfile) -> bool:
+    """Whether the tensor cores are busy nearly all the time: waiting for them is what a good product does."""
+    return (kernel.pipes.tensor_pct or 0.0) >= _FED_PCT
+
+
+def at_memory_roof(kernel: KernelProfile) -> bool:
+    """Whether a part of the memory system is busy nearly all the time: warps then wait for it whatever they do.
+
+    A plain copy reaches 80 percent of the peak of an H200's memory, and spends 97 percent of a warp's time waiting.
+    """
+    return max(kernel.speed.memory_pct or 0.0, kernel.speed.dram_pct or 0.0) >= _ROOF_PCT
 
 
 def stall_share(kernel: KernelProfile, *reasons: str) -> float | None:

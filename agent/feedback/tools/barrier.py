@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from agent.feedback.case import Case, is_product, stall_share
+from agent.feedback.case import Case, at_memory_roof, is_product, stall_share, tensor_cores_fed
 from agent.feedback.record import Advice, Bottleneck, Severity
 from agent.feedback.tools.tool import Judgement, Sight, Tool
 from kernels.profiling.digest import percent
+from kernels.profiling.record import KernelProfile
 
 _SHARE, _CRITICAL = 0.3, 0.6
 
 
 class Barrier(Tool):
-    """Over 30 percent of a warp's time at barriers."""
+    """Over 30 percent of a warp's time at barriers, with neither tensor cores nor memory busy to their limit."""
 
     name = "barrier"
     title = "Barrier stalls"
@@ -22,7 +23,7 @@ class Barrier(Tool):
 
     def trigger(self, case: Case) -> Sight | None:
         """By the profile."""
-        kernel = case.first(lambda each: (stall_share(each, "barrier") or 0.0) > _SHARE)
+        kernel = case.first(_waiting)
         if kernel is None:
             return None
         share = stall_share(kernel, "barrier") or 0.0
@@ -51,3 +52,8 @@ class Barrier(Tool):
             )
         else:
             yield from case.knob(stage, "threads", [(128,), (64,), (32,)], "Fewer warps to a row or a block.")
+
+
+def _waiting(kernel: KernelProfile) -> bool:
+    busy = tensor_cores_fed(kernel) or at_memory_roof(kernel)
+    return not busy and (stall_share(kernel, "barrier") or 0.0) > _SHARE

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from agent.feedback.case import MOVING, ROWS, Case, stall_share
+from agent.feedback.case import MOVING, ROWS, Case, at_memory_roof, stall_share
 from agent.feedback.record import Advice, Bottleneck, Severity
 from agent.feedback.tools.tool import Judgement, Sight, Tool
 from kernels.profiling.digest import percent
@@ -12,10 +12,12 @@ from kernels.profiling.record import KernelProfile
 
 _HIT_PCT, _STALLED = 30.0, 0.4
 _CRITICAL = 0.6
+_WHOLE_SECTOR = 28.0
+"""Bytes used of a sector's 32 from which on loads are in order: what is read once misses L1 in any order."""
 
 
 class Coalescing(Tool):
-    """L1 hits under 30 percent, and over 40 percent of a warp's time waiting for global memory."""
+    """L1 hits under 30 percent, over 40 percent of a warp's time waiting for global memory, and sectors half used."""
 
     name = "coalescing"
     title = "Uncoalesced access"
@@ -57,7 +59,9 @@ class Coalescing(Tool):
 
 def _missing(kernel: KernelProfile) -> bool:
     hit, loads = kernel.memory.l1_hit_pct, kernel.memory.load_requests
-    return hit is not None and hit < _HIT_PCT and bool(loads) and _stalled(kernel) > _STALLED
+    used = kernel.memory.load_bytes_per_sector
+    in_order = (used is not None and used >= _WHOLE_SECTOR) or at_memory_roof(kernel)
+    return hit is not None and hit < _HIT_PCT and bool(loads) and not in_order and _stalled(kernel) > _STALLED
 
 
 def _stalled(kernel: KernelProfile) -> float:

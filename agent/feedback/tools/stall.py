@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from agent.feedback.case import MOVING, ROWS, Case, is_product, scaled
+from agent.feedback.case import MOVING, ROWS, Case, at_memory_roof, is_product, scaled, tensor_cores_fed
 from agent.feedback.record import Advice, Severity
 from agent.feedback.tools.tool import Judgement, Sight, Tool
 from kernels.profiling.digest import STALL_WORDS, percent
 from kernels.profiling.record import KernelProfile, Stall
 
 _SHARE, _CRITICAL = 0.4, 0.6
-_FED_PCT = 70.0
-"""Waiting for tensor cores that are this busy is what a good product does."""
+_FOR_MEMORY = ("long_scoreboard", "lg_throttle")
 _NOT_WAITING = ("selected", "not_selected", "barrier")
 
 
 class DominantStall(Tool):
-    """A stall of over 40 percent of a warp's time, critical from 60; barriers have a tool of their own."""
+    """A stall of over 40 percent of a warp's time, critical from 60; barriers have a tool of their own.
+
+    Waiting for what is busy to its limit, tensor cores or memory, is no stall to be mended.
+    """
 
     name = "stall"
     title = "Dominant stall"
@@ -65,8 +67,9 @@ def _dominant(kernel: KernelProfile) -> Stall | None:
     stall = next((each for each in kernel.stalls if each.reason not in _NOT_WAITING), None)
     if stall is None or stall.share is None or stall.share <= _SHARE:
         return None
-    fed = (kernel.pipes.tensor_pct or 0.0) >= _FED_PCT and stall.reason in ("gmma", "math_pipe_throttle", "wait")
-    return None if fed else stall
+    fed = tensor_cores_fed(kernel) and stall.reason in ("gmma", "math_pipe_throttle", "wait")
+    streaming = stall.reason in _FOR_MEMORY and at_memory_roof(kernel)
+    return None if fed or streaming else stall
 
 
 def _reason(sight: Sight) -> str:

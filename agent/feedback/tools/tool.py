@@ -16,6 +16,8 @@ from kernels.dsl.ir import Stage
 from kernels.profiling.record import KernelProfile
 
 MOST_ADVICE = 4
+_LARGE_PART = 0.3
+"""A kernel of a smaller share of all kernels' time has nothing critical about it."""
 
 ALL = frozenset(Bottleneck)
 
@@ -67,10 +69,12 @@ class Tool(ABC):
         if sight is None:
             return None
         judged = self.analyse(case, sight)
+        part = case.kernel_share(sight.kernel) if sight.kernel is not None else None
+        small = part is not None and part < _LARGE_PART and judged.severity is Severity.CRITICAL
         advice = tuple(self.recommend(case, sight))[:MOST_ADVICE] or (Advice(self.general),)
         return Finding(
             tool=self.name,
-            severity=judged.severity,
+            severity=Severity.WARNING if small else judged.severity,
             cause=judged.cause,
             advice=advice,
             gain=judged.gain,
