@@ -9,8 +9,9 @@ from kernels.models import Kernel
 from kernels.records import dumps, from_json
 from runs.audit_models import Audit
 from runs.audits import Kept, KeptFile
-from runs.evidence import Seen, icon_of, looked_at, marks_of, numbered, tallied
+from runs.evidence import Seen, looked_at, marks_of, numbered, tallied
 from runs.marked_code import MarkedCode, count_lines, marked_code
+from runs.triage.signs import severity_word
 from sol.audit import DETECTORS, AuditOutcome
 from sol.audit.record import Severity
 from sol.models import Case
@@ -28,7 +29,7 @@ _ICONS = {AuditOutcome.CLEAN: "pass", AuditOutcome.REFUSED: "fail"}
 
 def outcome_icon(outcome: str) -> str:
     """The sign of an outcome in the sprite."""
-    return _ICONS.get(AuditOutcome(outcome)) or icon_of(outcome)
+    return _ICONS.get(AuditOutcome(outcome)) or severity_word(outcome).icon
 
 
 @dataclass(frozen=True)

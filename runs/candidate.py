@@ -87,10 +87,7 @@ class CandidatePage:
     @property
     def word(self) -> words.Word:
         """Its outcome, or where it stands."""
-        if self.attempt.state == "done" and self.attempt.outcome:
-            held, reason = words.of_held(self.attempt), self.attempt.incorrect_reason
-            return held or words.of_outcome(self.attempt.outcome, reason)
-        return words.of_attempt(self.attempt)
+        return words.of_ended(self.attempt)
 
     @property
     def ended(self) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -11,8 +11,6 @@ from runs import figures
 from sol.audit import DETECTORS
 from sol.audit.record import Flag, Place, Severity
 from sol.audit.tricks import Trick
-
-_ICONS = {Severity.SEVERE: "severe", Severity.SUSPECT: "susp", Severity.INFO: "none"}
 
 
 @dataclass(frozen=True)
@@ -33,11 +31,6 @@ class Seen:
         return self.flag.severity
 
     @property
-    def icon(self) -> str:
-        """The sign of its severity."""
-        return icon_of(self.flag.severity)
-
-    @property
     def places(self) -> tuple[Place, ...]:
         """Where it was seen."""
         return self.flag.evidence.places
@@ -50,15 +43,12 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """What a line of code shows: the gravest severity of the flags about it, and the numbers that begin on it."""
+    """What a line of code shows: the gravest severity of the flags about it, the numbers of those that begin on it,
+    and of all that are about it."""
 
     severity: Severity
     pins: tuple[int, ...]
-
-
-def icon_of(severity: str) -> str:
-    """The sign of a severity in the sprite."""
-    return _ICONS[Severity(severity)]
+    about: tuple[int, ...] = ()
 
 
 def numbered(flags: Iterable[Flag]) -> tuple[Seen, ...]:
@@ -69,29 +59,40 @@ def numbered(flags: Iterable[Flag]) -> tuple[Seen, ...]:
 
 def marks_of(seen: Iterable[Seen], lines: int) -> dict[int, Mark]:
     """The marks of a text of so many lines, by line from 1."""
-    gravest: dict[int, Severity] = {}
+    about: dict[int, list[Seen]] = {}
     pins: dict[int, list[int]] = {}
     for one in seen:
         for place in one.places:
-            if place.first > lines:
-                continue
-            pins.setdefault(place.first, [])
-            if one.number not in pins[place.first]:
-                pins[place.first].append(one.number)
+            if place.first <= lines:
+                pins.setdefault(place.first, []).append(one.number)
             for line in range(place.first, min(place.last, lines) + 1):
-                if line not in gravest or one.severity.rank > gravest[line].rank:
-                    gravest[line] = one.severity
-    return {line: Mark(severity, tuple(pins.get(line, ()))) for line, severity in gravest.items()}
+                about.setdefault(line, []).append(one)
+    found = {}
+    for line, flags in about.items():
+        gravest = max((one.severity for one in flags), key=lambda severity: severity.rank)
+        numbers = tuple(dict.fromkeys(one.number for one in flags))
+        found[line] = Mark(gravest, tuple(dict.fromkeys(pins.get(line, ()))), numbers)
+    return found
+
+
+_UNITS: tuple[tuple[str, Callable[[float], str]], ...] = (
+    ("_s", figures.milliseconds_with_unit),
+    ("_ms", lambda value: f"{figures.significant(value)}{figures.THIN}ms"),
+    ("_bytes", figures.binary),
+    ("_flops", lambda value: figures.scaled(value, "FLOP")),
+    ("_ghz", lambda value: f"{figures.significant(value)}{figures.THIN}GHz"),
+    ("_percent", lambda value: figures.percent(value / 100)),
+)
+_SHARES = ("share", "_share", "share_kept", "alike", "likeness")
 
 
 def figure(name: str, value: float) -> tuple[str, str]:
     """``floor_s``, 0.00128 as "floor", "1.28 ms". The unit is the ending of the name."""
+    for ending, written in _UNITS:
+        if name.endswith(ending) and len(name) > len(ending):
+            return name.removesuffix(ending).replace("_", " "), written(value)
     words = name.replace("_", " ")
-    if name.endswith("_s"):
-        return words.removesuffix(" s"), figures.milliseconds_with_unit(value)
-    if name.endswith("_bytes"):
-        return words.removesuffix(" bytes"), figures.binary(value)
-    if name == "share" or name.endswith("_share"):
+    if name.endswith(_SHARES):
         return words, figures.percent(value)
     if math.isfinite(value) and value == int(value) and abs(value) < 1e6:
         return words, f"{int(value):,}"

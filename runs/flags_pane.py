@@ -17,14 +17,13 @@ from runs.holding import weigh
 from runs.looks import look_at
 from runs.marked_code import count_lines
 from runs.models import Attempt
-from sol.audit import DETECTORS, Evidence, Flag, Severity, Subject, Trick
+from sol.audit import DETECTORS, Flag, Severity, Subject
 from sol.audit.apart import audit_apart
 from sol.audit.verdict import Verdict
+from sol.case_models import DECISIONS
 from sol.cases import raise_flags
 from sol.models import Case, Entry
 from sol.models import Flag as FlagRow
-
-_DECIDED = ("verdict", "carried", "undone", "reopened")
 
 
 class AttemptNotRead(UserError):
@@ -55,7 +54,7 @@ class FlagsPane:
         """The case's flags with their evidence, the gravest first."""
         if self.case is None:
             return ()
-        return numbered(flag_of(row) for row in FlagRow.objects.filter(case=self.case))
+        return numbered(row.record for row in FlagRow.objects.filter(case=self.case))
 
     @property
     def count(self) -> int:
@@ -77,7 +76,7 @@ class FlagsPane:
         """The last thing that was decided of the case, with who and why; None while nothing was."""
         if self.case is None:
             return None
-        entries = Entry.objects.filter(case=self.case, kind__in=_DECIDED).select_related("user")
+        entries = Entry.objects.filter(case=self.case, kind__in=DECISIONS).select_related("user")
         return entries.order_by("-pk").first()
 
     @property
@@ -112,13 +111,6 @@ class _Apart:
         if form.error is not None:
             raise AttemptNotRead(words=form.error.partition(": ")[2])
         return form.flags
-
-
-def flag_of(row: FlagRow) -> Flag:
-    """A stored flag as the detector raised it."""
-    return Flag(
-        row.detector, Trick(row.trick), Severity(row.severity), row.confidence, from_json(row.evidence, Evidence)
-    )
 
 
 def audit_now(attempt: Attempt, user: User) -> Case | None:

@@ -6,14 +6,13 @@ same language, at most ``MOST_ALIKE`` of the latest.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from django.db.models import Q
 
 from kernels.languages import Language
-from kernels.records import from_json
 from runs.models import Attempt, LessonUse
-from sol.audit import Evidence, Flag, Severity, Trick
+from sol.audit import Severity, Trick
 from sol.audit.likeness import ALIKE, likeness, sketch
 from sol.audit.relatives import Relative, Tie, marked_texts
 from sol.audit.verdict import Verdict
@@ -85,11 +84,5 @@ def _relative(case: Case, tie: Tie, name: str, alike: float) -> Relative:
         case.confidence,
         Verdict(case.verdict) if case.verdict else None,
         alike,
-        marked_texts(case.kernel.source, _flags(case)),
+        marked_texts(case.kernel.source, [row.record for row in case.raised.all()]),
     )
-
-
-def _flags(case: Case) -> Iterable[Flag]:
-    for row in case.raised.all():
-        evidence = from_json(row.evidence, Evidence)
-        yield Flag(row.detector, Trick(row.trick), Severity(row.severity), row.confidence, evidence)

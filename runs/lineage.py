@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from runs import words
 from runs.models import Attempt
-from runs.states import AttemptState
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,10 +21,7 @@ class Step:
     @property
     def word(self) -> words.Word:
         """Its outcome or state."""
-        if self.attempt.state == AttemptState.DONE and self.attempt.outcome:
-            held, reason = words.of_held(self.attempt), self.attempt.incorrect_reason
-            return held or words.of_outcome(self.attempt.outcome, reason)
-        return words.of_attempt(self.attempt)
+        return words.of_ended(self.attempt)
 
     @property
     def why_none(self) -> str:

@@ -18,7 +18,7 @@ from runs.charts.fast_p import AT
 from runs.models import Attempt, Run
 from sol.audit import Severity, Trick
 from sol.audit.verdict import Verdict
-from sol.case_models import EntryKind
+from sol.case_models import DECISIONS, EntryKind
 from sol.gap.standing import Held
 from sol.models import Case, Entry
 
@@ -30,7 +30,6 @@ _COLUMNS = (
     "trajectory__problem__slug", "number", "kernel__digest", "kernel__language", "outcome", "time_s", "eager_s",
     "trajectory__sol_s", "held",
 )  # fmt: skip
-_DECISIONS = (EntryKind.VERDICT, EntryKind.CARRIED, EntryKind.UNDONE, EntryKind.REOPENED)
 _OF_THE_PROBLEM = F("trajectory__problem_id")
 
 
@@ -295,7 +294,7 @@ class RunAudit:
 
     @property
     def _decisions(self) -> QuerySet[Entry]:
-        return Entry.objects.filter(case__in=self._cases, kind__in=_DECISIONS)
+        return Entry.objects.filter(case__in=self._cases, kind__in=DECISIONS)
 
     @cached_property
     def _entries(self) -> list[Entry]:

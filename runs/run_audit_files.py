@@ -15,7 +15,7 @@ from runs.board import Row
 from runs.run_audit import Decision, RunAudit, Tried, inflation_of
 from sol.audit import DETECTORS, Trick
 from sol.audit.version import audit_version
-from sol.case_models import EntryKind
+from sol.case_models import GIVEN
 from sol.models import Case
 
 _HEAD = (
@@ -146,7 +146,7 @@ def write_cases(report: RunAudit, file: TextIO) -> None:
     writer = csv.writer(file)
     writer.writerow(_HEAD)
     cases = {case.pk: case for case in report.every_case}
-    entries = [one.entry for one in report.decisions if one.entry.kind in (EntryKind.VERDICT, EntryKind.CARRIED)]
+    entries = [one.entry for one in report.decisions if one.entry.kind in GIVEN]
     why = {(entry.case_id, entry.verdict): entry.words for entry in reversed(entries)}
     for key, tried in report.tried.items():
         case = cases.get(key)

@@ -126,6 +126,13 @@ def of_attempt(attempt: Attempt, *, brief: bool = False) -> Word:
     return _UNDER_WAY.get(AttemptState(attempt.state), Word(attempt.state, "done"))
 
 
+def of_ended(attempt: Attempt) -> Word:
+    """An attempt's outcome with its reason, whether or not it was a new best; its state where it has not ended."""
+    if attempt.state == AttemptState.DONE and attempt.outcome:
+        return of_held(attempt) or of_outcome(attempt.outcome, attempt.incorrect_reason)
+    return of_attempt(attempt)
+
+
 def why_no_time(attempt: Attempt) -> str:
     """Why an attempt has no time, for the dash that stands there."""
     if attempt.state == AttemptState.DONE and attempt.outcome:

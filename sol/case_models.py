@@ -12,7 +12,9 @@ from django.conf import settings
 from django.db import models
 
 from kernels.models import Evaluation, Kernel, Problem, choices
-from sol.audit.record import Severity
+from kernels.records import from_json
+from sol.audit.record import Evidence, Severity
+from sol.audit.record import Flag as AuditFlag
 from sol.audit.tricks import Trick
 from sol.audit.verdict import Verdict
 from sol.gap.standing import Held
@@ -28,6 +30,13 @@ class EntryKind(models.TextChoices):
     REOPENED = "reopened"
     COMMENT = "comment"
     ASSIGNED = "assigned"
+
+
+GIVEN = (EntryKind.VERDICT, EntryKind.CARRIED)
+"""What gave a case a verdict."""
+
+DECISIONS = (*GIVEN, EntryKind.UNDONE, EntryKind.REOPENED)
+"""What changed a case's verdict, one way or the other."""
 
 
 class Case(models.Model):
@@ -111,6 +120,12 @@ class Flag(models.Model):
 
     def __str__(self) -> str:
         return f"{self.detector}: {self.trick}"
+
+    @property
+    def record(self) -> AuditFlag:
+        """The flag as the detector raised it."""
+        evidence = from_json(self.evidence, Evidence)
+        return AuditFlag(self.detector, Trick(self.trick), Severity(self.severity), self.confidence, evidence)
 
 
 class Entry(models.Model):

@@ -20,15 +20,12 @@ from kernels.records import to_json
 from sol.audit import likeness
 from sol.audit.record import Flag, Severity
 from sol.audit.verdict import Verdict
-from sol.case_models import Case, Entry, EntryKind
+from sol.case_models import DECISIONS, GIVEN, Case, Entry, EntryKind
 from sol.case_models import Flag as FlagRow
 from sol.signals import cases_changed
 
 CARRIED = (Verdict.REWARD_HACK, Verdict.RUBRIC_LEAK)
 """Verdicts that are about the text alone, so that they hold for it on every problem."""
-
-
-_DECIDING = (EntryKind.VERDICT, EntryKind.CARRIED)
 
 
 class UnknownVerdict(UserError):
@@ -140,7 +137,7 @@ def _carry_over(case: Case) -> None:
     told = Case.objects.filter(kernel_id=case.kernel_id, verdict__in=CARRIED).exclude(pk=case.pk)
     for other in told.select_related("problem").order_by("-settled")[:1]:
         words = f"the same text was settled on {other.problem.slug}"
-        decided = other.entries.filter(kind__in=_DECIDING, verdict=other.verdict).order_by("-pk").first()
+        decided = other.entries.filter(kind__in=GIVEN, verdict=other.verdict).order_by("-pk").first()
         # Whoever takes that verdict back takes this one back too.
         batch = decided.batch if decided is not None else ""
         _write(case, EntryKind.CARRIED, other.verdict, other.settled_by, words, batch)
@@ -197,12 +194,12 @@ def _save(rows: list[Case]) -> None:
 @transaction.atomic
 def undo(batch: str, user: User) -> list[Case]:
     """Take a batch back where nothing later was decided; the cases that changed. Raises NothingToUndo."""
-    found = Entry.objects.filter(batch=batch, kind__in=_DECIDING) if batch else ()
+    found = Entry.objects.filter(batch=batch, kind__in=GIVEN) if batch else ()
     entries = {entry.case_id: entry for entry in found}
     rows = []
     for case in Case.objects.select_for_update().filter(pk__in=entries).order_by("pk"):
         entry = entries[case.pk]
-        decided = case.entries.exclude(kind__in=(EntryKind.RAISED, EntryKind.COMMENT, EntryKind.ASSIGNED))
+        decided = case.entries.filter(kind__in=DECISIONS)
         last = decided.order_by("-pk").first()
         if last is None or last.pk != entry.pk:
             continue
@@ -217,9 +214,7 @@ def undo(batch: str, user: User) -> list[Case]:
 
 def _as_before(case: Case, undone: Entry) -> None:
     """A verdict that stands again is of who gave it then."""
-    earlier = (
-        case.entries.filter(kind__in=_DECIDING, verdict=undone.before, pk__lt=undone.pk) if undone.before else ()
-    )
+    earlier = case.entries.filter(kind__in=GIVEN, verdict=undone.before, pk__lt=undone.pk) if undone.before else ()
     for entry in list(earlier)[-1:]:
         case.settled, case.settled_by = entry.created, entry.user
 

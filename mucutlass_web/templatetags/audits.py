@@ -8,11 +8,12 @@ from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from mucutlass_web.templatetags.parts import icon
+from mucutlass_web.templatetags.parts import icon, tag
 from runs.audit_page import outcome_icon
 from runs.board import Row
-from runs.evidence import icon_of, tallied
+from runs.evidence import tallied
 from runs.run_audit import inflation_of
+from runs.triage.signs import severity_word
 from sol.audit.record import Severity
 from sol.gap.standing import Held
 
@@ -28,7 +29,7 @@ def _tag(word: str, sign: str, boxed: bool) -> SafeString:
 @register.simple_tag
 def severity_tag(severity: str, boxed: bool = False) -> SafeString:
     """A severity with its sign and hue."""
-    return _tag(str(severity), icon_of(severity), boxed)
+    return tag(severity_word(severity), boxed=boxed)
 
 
 @register.simple_tag

@@ -24,7 +24,6 @@ from runs.comparing.asked import LETTERS
 from runs.models import Attempt, Run
 from runs.profiles import shown_of
 from runs.readings import DEFAULT_EPSILON
-from runs.states import AttemptState
 from sol.gap.standing import Held
 from sol.models import Case
 
@@ -56,10 +55,7 @@ class Side:
     @property
     def word(self) -> words.Word:
         """Its outcome, or where it stands."""
-        if self.attempt.state == AttemptState.DONE and self.attempt.outcome:
-            held, reason = words.of_held(self.attempt), self.attempt.incorrect_reason
-            return held or words.of_outcome(self.attempt.outcome, reason)
-        return words.of_attempt(self.attempt)
+        return words.of_ended(self.attempt)
 
     @property
     def language(self) -> Language:

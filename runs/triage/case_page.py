@@ -9,12 +9,13 @@ from django.contrib.auth.models import User
 from django.db.models import F, Q, QuerySet
 
 from runs.candidate import CandidatePage
+from runs.evidence import Seen, marks_of, numbered
+from runs.marked_code import MarkedCode, count_lines, marked_code
 from runs.models import Attempt
 from runs.people_models import Person
 from runs.roles import Right, Role, may
 from runs.triage.alike import Peers, peers
 from runs.triage.effect import Effects, Figures, Pair
-from runs.triage.evidence import CodePane, Evidence, code_pane, evidence
 from runs.triage.history import Said, Undoable, history, last_of, undoable_of
 from runs.triage.inbox import Inbox
 from runs.triage.signs import VerdictSign, signs
@@ -75,19 +76,22 @@ class CasePage:
         return f"{words[0].upper()}{words[1:]}"
 
     @cached_property
-    def evidence(self) -> tuple[Evidence, ...]:
+    def seen(self) -> tuple[Seen, ...]:
         """All flags with their numbers."""
-        return evidence(self.case.raised.all())
+        return numbered(row.record for row in self.case.raised.all())
 
     @property
     def detectors(self) -> int:
         """How many detectors raised a flag."""
-        return len({one.detector for one in self.evidence})
+        return len({one.flag.detector for one in self.seen})
 
     @cached_property
-    def code(self) -> CodePane:
+    def code(self) -> MarkedCode:
         """The kernel's text with its marks."""
-        return code_pane(self.case.kernel.source, self.case.kernel.language, self.evidence, self.whole)
+        kernel = self.case.kernel
+        return marked_code(
+            kernel.source, kernel.language, marks_of(self.seen, count_lines(kernel.source)), self.whole
+        )
 
     @property
     def kept_out(self) -> bool:

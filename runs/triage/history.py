@@ -12,9 +12,8 @@ from django.utils import timezone
 
 from runs.triage.errors import DecidedMeanwhile
 from sol.audit.verdict import Verdict
-from sol.case_models import Case, Entry, EntryKind
+from sol.case_models import DECISIONS, Case, Entry, EntryKind
 
-DECIDING = (EntryKind.VERDICT, EntryKind.CARRIED, EntryKind.UNDONE, EntryKind.REOPENED)
 REMEMBERED = timedelta(hours=12)
 """How long a person's own last verdict is offered for undoing beside the next case."""
 
@@ -57,7 +56,7 @@ def history(entries: Iterable[Entry]) -> list[Said]:
 
 def decided_meanwhile(case: Case) -> DecidedMeanwhile:
     """The error that says who decided on a case last, and what. Two queries at most."""
-    last = Entry.objects.filter(case=case, kind__in=DECIDING).select_related("user").order_by("-pk").first()
+    last = Entry.objects.filter(case=case, kind__in=DECISIONS).select_related("user").order_by("-pk").first()
     who = last.user.get_username() if last is not None and last.user is not None else "the product"
     did = f"settled it as {Verdict(case.verdict).words}" if case.verdict else "opened it again"
     return DecidedMeanwhile(who=who, did=did)
@@ -86,14 +85,16 @@ def last_of(user: User) -> Undoable | None:
 
 def _overtaken() -> Exists:
     """Whether something was decided on an entry's case after it."""
-    return Exists(Entry.objects.filter(case=OuterRef("case"), pk__gt=OuterRef("pk"), kind__in=DECIDING))
+    return Exists(Entry.objects.filter(case=OuterRef("case"), pk__gt=OuterRef("pk"), kind__in=DECISIONS))
 
 
 def undoable_of(case: Case) -> Undoable | None:
     """The verdict of a settled case, where it can be taken back. Two queries."""
     if not case.verdict:
         return None
-    last = Entry.objects.filter(case=case, kind__in=DECIDING).select_related("case__kernel").order_by("-pk").first()
+    last = (
+        Entry.objects.filter(case=case, kind__in=DECISIONS).select_related("case__kernel").order_by("-pk").first()
+    )
     return _undoable(last)
 
 

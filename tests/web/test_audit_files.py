@@ -57,7 +57,7 @@ def test_files_become_a_report_with_evidence_beside_the_code(as_alice: Client) -
     line = part(source, f"L{first[1]}", "span")
     assert 'class="l m-severe"' in line
     assert 'href="#e1"' in line
-    assert '<li id="e1">' in source
+    assert '<li id="e1"' in source
 
 
 def test_the_gravest_file_is_shown_and_others_when_asked_for(as_alice: Client) -> None:
