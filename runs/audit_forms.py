@@ -6,8 +6,6 @@ from typing import Any
 
 from django import forms
 from django.core.files.uploadedfile import UploadedFile
-from django.core.files.uploadhandler import FileUploadHandler, SkipFile
-from django.http import HttpRequest
 
 from kernels import candidates
 from kernels.errors import UserError
@@ -19,31 +17,12 @@ from runs.forms import LANGUAGES, POLICIES, one_of
 from sol.audit.form import text_of
 
 _MIB = 2**20
+UPLOAD_BYTES = MOST_BYTES + EDITOR_BYTES
+"""A request's files and its pasted text."""
 FILES_SAID = f"at most {MOST_FILES} files, {MOST_BYTES // _MIB} MiB together"
 PASTED_SAID = f"at most {EDITOR_BYTES // 1024} KiB; a longer one goes as a file"
 PROBLEM_SAID = f"at most {EDITOR_BYTES // 1024} KiB"
 DEFAULTS: dict[str, Any] = {"policy": Policy.TF32.value, "language": Language.PY.value}
-
-
-class Quota(FileUploadHandler):
-    """Reads no more of a request's files than an audit takes; the form then says so."""
-
-    def __init__(self, request: HttpRequest) -> None:
-        super().__init__(request)
-        self._seen = 0
-
-    def receive_data_chunk(self, raw_data: bytes, start: int) -> bytes:
-        """Pass on what comes, as long as there is room."""
-        self._seen += len(raw_data)
-        if self._seen > MOST_BYTES + EDITOR_BYTES:
-            request: Any = self.request
-            request.over_quota = True
-            raise SkipFile
-        return raw_data
-
-    def file_complete(self, file_size: int) -> None:
-        """The next handler keeps the file."""
-        del file_size
 
 
 class _Text(forms.CharField):

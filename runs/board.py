@@ -49,12 +49,12 @@ class Row:
         """The best time."""
         return self.best.time_s if self.best else None
 
-    @property
+    @cached_property
     def gap(self) -> float | None:
         """Best over SOL."""
         return self.best_s / self.trajectory.sol_s if self.best_s and self.trajectory.sol_s else None
 
-    @property
+    @cached_property
     def speedup(self) -> float | None:
         """Torch eager over the best, from one call."""
         if self.best is None or self.best.time_s is None:
@@ -72,7 +72,7 @@ class Row:
         """The fastest attempt if every time counted; None where none has one."""
         return min((step for step in self.steps if step.time_s), key=lambda step: step.time_s or 0.0, default=None)
 
-    @property
+    @cached_property
     def claimed_gap(self) -> float | None:
         """What the geomean would take if every time counted."""
         sol_s = self.trajectory.sol_s
@@ -80,7 +80,7 @@ class Row:
             return self.counted_gap
         return self.claimed.time_s / sol_s
 
-    @property
+    @cached_property
     def claimed_speedup(self) -> float | None:
         """Torch eager over the fastest attempt, from one call, if every time counted."""
         if not self.held or self.claimed is None or self.claimed.time_s is None:
@@ -88,24 +88,24 @@ class Row:
         eager_s = self.claimed.eager_s or self.trajectory.eager_s
         return eager_s / self.claimed.time_s if eager_s else None
 
-    @property
+    @cached_property
     def eager_gap(self) -> float | None:
         """Torch eager over SOL."""
         if not self.trajectory.eager_s or not self.trajectory.sol_s:
             return None
         return self.trajectory.eager_s / self.trajectory.sol_s
 
-    @property
+    @cached_property
     def counted_gap(self) -> float | None:
         """What the geomean takes: the gap, or eager's where no kernel passed; None where neither is known."""
         return self.gap if self.gap is not None else self.eager_gap
 
-    @property
+    @cached_property
     def near(self) -> bool:
         """Whether it is within the run's epsilon of SOL."""
         return self.gap is not None and self.gap <= 1 + self.epsilon
 
-    @property
+    @cached_property
     def open(self) -> bool:
         """Whether work on it goes on."""
         return self.trajectory.state not in FINAL
@@ -166,7 +166,7 @@ class Row:
             return "failed before a kernel passed"
         return "no passing kernel yet" if self.open else "no passing kernel"
 
-    @property
+    @cached_property
     def digest(self) -> str:
         """Four digits that change whenever anything that its row shows does."""
         t = self.trajectory
@@ -197,12 +197,12 @@ class Board:
     run: Run
     rows: list[Row]
 
-    @property
+    @cached_property
     def epsilon(self) -> float:
         """The run's own epsilon, or the usual one where its stop rule is off."""
         return self.run.epsilon if self.run.epsilon is not None else DEFAULT_EPSILON
 
-    @property
+    @cached_property
     def final(self) -> bool:
         """Whether the run has ended."""
         return self.run.state in FINAL
@@ -212,33 +212,33 @@ class Board:
         """Rows that the geomeans hold: their bound and either their best or eager is known."""
         return [row for row in self.rows if row.counted_gap is not None]
 
-    @property
+    @cached_property
     def gap(self) -> float | None:
         """Geomean of best over SOL; None until a kernel passed."""
         if not any(row.gap is not None for row in self.counted):
             return None
         return figures.geomean([row.counted_gap or 1.0 for row in self.counted])
 
-    @property
+    @cached_property
     def eager_gap(self) -> float | None:
         """Geomean of eager over SOL."""
         return figures.geomean([row.eager_gap for row in self.rows if row.eager_gap is not None])
 
-    @property
+    @cached_property
     def speedup(self) -> float | None:
         """Geomean of eager over best; a problem without a passing kernel counts as 1."""
         if self.gap is None:
             return None
         return figures.geomean([row.speedup or 1.0 for row in self.counted if row.eager_gap is not None])
 
-    @property
+    @cached_property
     def claimed_gap(self) -> float | None:
         """The geomean of best over SOL if every held time counted; None where none is held."""
         if not self.held:
             return None
         return figures.geomean([gap for row in self.rows if (gap := row.claimed_gap) is not None])
 
-    @property
+    @cached_property
     def claimed_speedup(self) -> float | None:
         """The geomean of eager over best if every held time counted; None where none is held."""
         if not self.held:
@@ -246,17 +246,17 @@ class Board:
         rows = [row for row in self.rows if row.claimed_gap is not None and row.eager_gap is not None]
         return figures.geomean([row.claimed_speedup or 1.0 for row in rows])
 
-    @property
+    @cached_property
     def without_kernel(self) -> int:
         """Problems in the geomeans that count as their baseline."""
         return sum(row.gap is None for row in self.counted)
 
-    @property
+    @cached_property
     def near(self) -> int:
         """Problems within epsilon of SOL."""
         return sum(row.near for row in self.rows)
 
-    @property
+    @cached_property
     def open(self) -> int:
         """Problems on which work goes on."""
         return sum(row.open for row in self.rows)
@@ -266,7 +266,7 @@ class Board:
         """Attempts that came to an end."""
         return sum(len(row.ended) for row in self.rows)
 
-    @property
+    @cached_property
     def budget(self) -> int:
         """Attempts at most."""
         return most_attempts(self.run.attempts, len(self.rows), self.run.pool)
@@ -281,38 +281,38 @@ class Board:
         """Attempts whose times do not count: in no best and no mean."""
         return sum(len(row.held) for row in self.rows)
 
-    @property
+    @cached_property
     def held_words(self) -> str:
         """Why they do not count, each with its number: ``2 below the floor, 1 flagged``."""
         found = Counter(step.held for row in self.rows for step in row.held)
         return ", ".join(f"{found[held.value]} {held.word}" for held in Held if held.value in found)
 
-    @property
+    @cached_property
     def failed(self) -> int:
         """Attempts that ended otherwise."""
         return self.ended - self.passed - self.held
 
-    @property
+    @cached_property
     def settled(self) -> int:
         """Problems that have ended."""
         return len(self.rows) - self.open
 
-    @property
+    @cached_property
     def settled_share(self) -> float:
         """Problems ended of all, 0 to 1."""
         return self.settled / len(self.rows) if self.rows else 0.0
 
-    @property
+    @cached_property
     def device(self) -> str:
         """Where it is measured; empty until a problem was prepared."""
         return next((row.trajectory.device for row in self.rows if row.trajectory.device), "")
 
-    @property
+    @cached_property
     def share(self) -> float:
         """Attempts ended of attempts at most, 0 to 1."""
         return min(1.0, self.ended / self.budget) if self.budget else 0.0
 
-    @property
+    @cached_property
     def seconds(self) -> float | None:
         """How long it ran, or has been running; None before it started."""
         if self.run.started is None:

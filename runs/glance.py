@@ -8,18 +8,23 @@ from __future__ import annotations
 
 import time
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from threading import Lock
 
 from django.conf import settings
+from django.utils.safestring import SafeString
 
 from runs import queries
 from runs.board import Board, TimeSplit, board, time_split
+from runs.live import cursor_of
 from runs.models import Attempt, Run
 from runs.presence import Now, now_of
 
 _MOST = 16
 """Runs that are kept; the one looked at longest ago goes first."""
+_MOST_TOLD = 64
+"""Answers that are kept for others of a look; each names the cursor and the rows that somebody has."""
 _OLDEST = 5
 """Times ``LIVE_FRESH_S`` beyond which a reader waits for the new look instead."""
 
@@ -31,7 +36,9 @@ class Glance:
         self._run, self._lock = run, Lock()
         self.board: Board = board(run)
         self.now: Now = now_of(run)
+        self.cursor = cursor_of(self.board, self.now)
         self._split: TimeSplit | None = None
+        self._told: dict[str, SafeString] = {}
         self._stream: list[Attempt] | None = None
 
     @property
@@ -45,6 +52,15 @@ class Glance:
         """The newest ended attempts. One query for all who ask."""
         self._look()
         return self._stream or []
+
+    def told(self, key: str, tell: Callable[[], SafeString]) -> SafeString:
+        """What all who ask by this key are told: the first has it written. Two at once may both write it."""
+        found = self._told.get(key)
+        if found is None:
+            found = tell()
+            if len(self._told) < _MOST_TOLD:
+                self._told[key] = found
+        return found
 
     def _look(self) -> None:
         with self._lock:

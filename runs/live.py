@@ -64,9 +64,8 @@ class Changes:
         return bool(self.head or self.panel or self.stream or self.rows)
 
 
-def changes(board: Board, now: Now, after: str) -> Changes:
-    """Compare with the cursor ``after``; everything has changed where it is not of this run's form."""
-    cursor = cursor_of(board, now)
+def changes(board: Board, cursor: str, after: str) -> Changes:
+    """Compare the board's own cursor with ``after``; everything has changed where that is not of this run's form."""
     if len(after) != len(cursor):
         return Changes(cursor, True, True, True, tuple(board.rows))
     parts = [cursor[i : i + _PART] == after[i : i + _PART] for i in range(0, len(cursor), _PART)]

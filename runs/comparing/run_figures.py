@@ -88,7 +88,7 @@ def claimed_reading(reading: Reading, row: Row) -> Reading:
     """The same problem as if every held time counted."""
     if not reading.held:
         return reading
-    steps = tuple(replace(step, held="") for step in reading.steps)
+    steps = tuple(replace(step, held="") if step.held else step for step in reading.steps)
     best = replace(row.claimed, held="") if row.claimed is not None else None
     return replace(reading, steps=steps, best=best)
 

@@ -54,11 +54,16 @@ class RunSide:
 
     def figures_of(self, slugs: Sequence[str], *, claimed: bool = False) -> Figures:
         """Its figures over some problems."""
-        made = []
-        for slug in slugs:
-            one = reading_of(self.rows[slug])
-            made.append(claimed_reading(one, self.rows[slug]) if claimed else one)
-        return Figures(tuple(made))
+        readings = self._claimed_readings if claimed else self._readings
+        return Figures(tuple(readings[slug] for slug in slugs))
+
+    @cached_property
+    def _readings(self) -> dict[str, Reading]:
+        return {slug: reading_of(row) for slug, row in self.rows.items()}
+
+    @cached_property
+    def _claimed_readings(self) -> dict[str, Reading]:
+        return {slug: claimed_reading(one, self.rows[slug]) for slug, one in self._readings.items()}
 
     def apart_from(self, base: RunSide) -> str:
         """Why its measured figures cannot be set against the baseline's; empty where they can."""

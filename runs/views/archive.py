@@ -8,8 +8,7 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib import messages
-from django.core.files.uploadhandler import FileUploadHandler, SkipFile
-from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
+from django.http import HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -23,30 +22,10 @@ from runs.archive.writing import archive
 from runs.deleting import delete_run
 from runs.ledger_models import Action
 from runs.models import Import, Run
+from runs.quota import Quota
 from runs.roles import Right, require
 
 _MIB = 2**20
-
-
-class Quota(FileUploadHandler):
-    """Keeps no more of an upload than an archive may have; the page then says so."""
-
-    def __init__(self, request: HttpRequest) -> None:
-        super().__init__(request)
-        self._seen = 0
-
-    def receive_data_chunk(self, raw_data: bytes, start: int) -> bytes:
-        """Pass on what comes, as long as there is room."""
-        self._seen += len(raw_data)
-        if self._seen > settings.ARCHIVE_BYTES:
-            request: Any = self.request
-            request.over_quota = True
-            raise SkipFile
-        return raw_data
-
-    def file_complete(self, file_size: int) -> None:
-        """The next handler keeps the file."""
-        del file_size
 
 
 @require_safe
@@ -67,7 +46,7 @@ def run_export(request: SignedInRequest, pk: int) -> HttpResponseBase:
 def run_import(request: SignedInRequest) -> HttpResponse:
     """Take in an archive."""
     require(request.user, Right.LAUNCH)
-    request.upload_handlers.insert(0, Quota(request))
+    request.upload_handlers.insert(0, Quota(request, settings.ARCHIVE_BYTES))
     answer: HttpResponse = _run_import(request)
     return answer
 

@@ -14,11 +14,12 @@ from django.views.decorators.http import require_http_methods, require_safe
 from kernels.models import Problem
 from runs import audits
 from runs.access import SignedInRequest
-from runs.audit_forms import DEFAULTS, FILES_SAID, PASTED_SAID, PROBLEM_SAID, Quota, UploadForm
+from runs.audit_forms import DEFAULTS, FILES_SAID, PASTED_SAID, PROBLEM_SAID, UPLOAD_BYTES, UploadForm
 from runs.audit_models import Audit
 from runs.audit_page import OUTCOMES, AuditPage
 from runs.forms import LANGUAGES, POLICIES
 from runs.queries import PAGE
+from runs.quota import Quota
 from sol.audit import DETECTORS
 
 TOO_LARGE = 413
@@ -28,7 +29,7 @@ TOO_LARGE = 413
 @require_http_methods(["GET", "HEAD", "POST"])
 def audit_files(request: SignedInRequest) -> HttpResponse:
     """Give files, get evidence."""
-    request.upload_handlers.insert(0, Quota(request))
+    request.upload_handlers.insert(0, Quota(request, UPLOAD_BYTES))
     try:
         _ = request.POST  # read here: the check of the token would take what is too much for a forgery
     except (RequestDataTooBig, TooManyFieldsSent, TooManyFilesSent):

@@ -7,14 +7,17 @@ from dataclasses import replace
 
 from django.http import HttpResponse, JsonResponse
 from django.shortcuts import render
+from django.template.loader import render_to_string
+from django.utils.safestring import SafeString
 
 from runs import words
 from runs.access import SignedInRequest, get_run_for, may_change
 from runs.board import board
 from runs.change_words import changes_of
 from runs.charts.best import best_chart, start_and_best
-from runs.glance import glance
-from runs.live import changes
+from runs.glance import Glance, glance
+from runs.live import Changes, changes
+from runs.models import Run
 from runs.views.context import candidate_address, keys_of, retryable, shown
 
 NOTHING_NEW = 204
@@ -26,29 +29,43 @@ def run_live(request: SignedInRequest, pk: int) -> HttpResponse:
     """What changed since the cursor ``after``: fragments by id; 204 for nothing, 286 once the run has ended."""
     run = get_run_for(request.user, pk)
     look = glance(run)
-    seen, now = look.board, look.now
-    found = changes(seen, now, request.GET.get("after", ""))
+    seen = look.board
+    found = changes(seen, look.cursor, request.GET.get("after", ""))
     if not found and not seen.final:
         return HttpResponse(status=NOTHING_NEW)
-    rows = keys_of(request.GET.get("rows", ""))
+    rows, show = keys_of(request.GET.get("rows", "")), shown(request.GET.get("show", ""))
+    mine = {
+        "run": run,
+        "board": seen,
+        "changes": found,
+        "row_keys": ",".join(map(str, rows)),
+        "cursor": found.cursor,
+        "may_change": may_change(request.user, run),
+        "retry": retryable(seen),
+        "live": True,
+        "show": show,
+    }
+    key = f"{request.GET.get('after', '')} {mine['row_keys']} {show}"
+    mine["for_all"] = look.told(key, lambda: _for_all(run, look, found, rows, show))
+    return render(request, "runs/live.html", mine, status=STOP_POLLING if seen.final else 200)
+
+
+def _for_all(run: Run, look: Glance, found: Changes, rows: tuple[int, ...], show: str) -> SafeString:
+    """The fragments in which nothing is of the person who asks."""
     shown_rows = [row for row in found.rows if not rows or row.trajectory.pk in rows]
     context = {
         "run": run,
-        "board": seen,
+        "board": look.board,
         "changes": replace(found, rows=tuple(shown_rows)),
-        "row_keys": ",".join(map(str, rows)),
-        "cursor": found.cursor,
         "word": words.of_run(run),
-        "now": now,
-        "may_change": may_change(request.user, run),
-        "retry": retryable(seen),
+        "now": look.now,
         "changed": changes_of(run) if found.head else [],
         "live": True,
-        "show": shown(request.GET.get("show", "")),
+        "show": show,
         "split": look.split if found.head or found.stream or found.panel else None,
         "stream": look.stream if found.stream else [],
     }
-    return render(request, "runs/live.html", context, status=STOP_POLLING if seen.final else 200)
+    return render_to_string("runs/live_all.html", context)
 
 
 def run_chart(request: SignedInRequest, pk: int) -> JsonResponse:

@@ -18,7 +18,7 @@ class Withheld(StrEnum):
 
 
 _SENTENCES = {
-    Withheld.BELOW_BOUND: "below the bound, under review",
+    Withheld.BELOW_BOUND: "below the bound: counts, without a score",
     Withheld.NO_HEADROOM: "no headroom: the baseline is at the bound already",
     Withheld.NOT_MEASURED: "not measured: a time is missing or is no positive number",
 }

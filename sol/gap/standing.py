@@ -46,7 +46,7 @@ _SENTENCES = {
     TimeStanding.NOT_MEASURED: "not measured",
     TimeStanding.SUSPECT: f"suspect: more than {100 * SUSPECT_BELOW:.0f} % below the floor; under review, not counted",
     TimeStanding.BELOW_FLOOR: "below the floor: under review, not counted",
-    TimeStanding.BELOW_BOUND: "below the bound, under review",
+    TimeStanding.BELOW_BOUND: "below the bound: counts, without a score",
     TimeStanding.UNBOUNDED: "",
     TimeStanding.NORMAL: "",
 }

@@ -5,7 +5,7 @@
 
 Without ``--database`` an SQLite file in the state's folder. With ``--state`` the database is kept and taken again by
 the next call. Times are of Django's test client in this process, from the request to the last byte, after one request
-that warms up; they hold middleware, queries and templates, no network. p95 is the slowest but one of 20.
+that warms up; they hold middleware, queries and templates, no network. Garbage is collected as the web server does. p95 is the slowest but one of 20.
 """
 
 from __future__ import annotations
@@ -168,13 +168,14 @@ def _measured(options: argparse.Namespace, state: Path) -> dict[str, Any]:
     from django.db import connection
     from django.test import Client
 
-    from mucutlass_web.serving import assets
+    from mucutlass_web.serving import assets, memory
     from runs.models import Attempt, Run
     from sol.models import Flag
     from tests.bench.load_pages import pages, sample
 
     filled(options)
     assets.collect()
+    memory.settle()
     settings.ALLOWED_HOSTS = ["*"]
     client = Client(raise_request_exception=False)
     client.force_login(User.objects.get(username="bench"))

@@ -5,21 +5,25 @@ from __future__ import annotations
 import html
 import itertools
 import os
+import random
 import re
+import time
 
-from locust import HttpUser, constant_pacing, task
+from locust import HttpUser, constant, task
 
 _SESSIONS = itertools.cycle(os.environ["VIEWERS_SESSIONS"].split(","))
+EVERY_S = 2.0
 _POLL = re.compile(r'id="poll"[^>]*hx-get="([^"]+)"')
 
 
 class Viewer(HttpUser):  # type: ignore[misc]
-    """Signed in with a session of its own."""
+    """Signed in with a session of its own. As on the page, the two seconds begin when an answer has come."""
 
-    wait_time = constant_pacing(2)
+    wait_time = constant(EVERY_S)
 
     def on_start(self) -> None:
-        """Open the run's page."""
+        """Open the run's page at a moment of one's own: locust starts its users in crowds, once a second."""
+        time.sleep(random.uniform(0, EVERY_S))
         self.client.cookies.set("sessionid", next(_SESSIONS))
         answer = self.client.get(os.environ["VIEWERS_PAGE"], name="page")
         self.address = self._next(answer.text)

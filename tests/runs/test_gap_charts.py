@@ -156,7 +156,7 @@ class TestSpeedups:
         table = speedups_table([reading(step(1, 2.0), step(2, 0.9), step(3, 0.3, held="floor"))], address)
         scores = [(row.values[7], row.values[8]) for row in table.rows]
         assert scores[0] == (pytest.approx(1 / (1 + 1 / 7)), None)
-        assert scores[1] == (None, "below the bound, under review")
+        assert scores[1] == (None, "below the bound: counts, without a score")
         assert scores[2][0] is None
         assert "not counted" in scores[2][1]
 

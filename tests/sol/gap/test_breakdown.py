@@ -116,7 +116,7 @@ class TestAssessment:
         found = assess(evidence(8e-4, eager_s=3e-3))
         assert found is not None
         assert (found.standing, found.score) == (TimeStanding.BELOW_BOUND, None)
-        assert found.score_withheld == "below the bound, under review"
+        assert found.score_withheld == "below the bound: counts, without a score"
         assert found.gap == pytest.approx(0.8)
 
     def test_below_the_floor_there_is_neither(self) -> None:
