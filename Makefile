@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 HOST ?= 127.0.0.1
 PORT ?= 8000
 
-.PHONY: run test test-thorough check format docs bench bench-audit bench-steering gpu-test gpu-bench gpu-kernelbench gpu-search lock migrations clean
+.PHONY: run test test-most test-thorough check format docs bench bench-audit bench-steering gpu-test gpu-bench gpu-kernelbench gpu-search lock migrations clean
 
 # --- install: once for each state of the lock files ---------------------------------------------------------------
 $(BIN)/python:
@@ -31,10 +31,14 @@ run: $(VENV)/.run
 # Much of a test is waiting for a child process, so there is one tester more than there are cores.
 TESTERS ?= $(shell expr $$(nproc) + 1)
 
-# Real stacks and what is timed have the machine to themselves.
-test: $(VENV)/.test check
-	$(BIN)/python -m pytest -n $(TESTERS) --dist loadfile -m "not stack and not alone and not thorough"
+# Types are checked beside the tests. Real stacks and what is timed have the machine to themselves.
+test: $(VENV)/.test
+	@$(MAKE) --no-print-directory -j2 check test-most
 	$(BIN)/python -m pytest -m "stack or alone"
+
+# The order is that of tests/conftest.py: long files first.
+test-most: $(VENV)/.test
+	$(BIN)/python -m pytest -n $(TESTERS) --dist loadfile --no-loadscope-reorder -m "not stack and not alone and not thorough"
 
 # What `make test` leaves out: more cases of what compiles, a few minutes each core.
 test-thorough: $(VENV)/.test

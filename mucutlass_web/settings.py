@@ -130,6 +130,9 @@ if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
         "timeout": 20,
         "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
     }
+elif DATABASES["default"]["ENGINE"].endswith("postgresql"):
+    # Compiling a query takes longer than any of ours runs; and no disk that spins is meant.
+    DATABASES["default"].setdefault("OPTIONS", {}).setdefault("options", "-c jit=off -c random_page_cost=1.1")
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # --- queue ----------------------------------------------------------------------------------------

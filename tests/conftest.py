@@ -24,9 +24,20 @@ COMPILING = frozenset({
 """Suites in which one case is a compiler's run. Of a function's cases the first and a fifth of the others, chosen by
 their names and so the same each time, run with every ``make test``; all others with ``make test-thorough``."""
 
+LONG = (
+    "web/test_every_page.py", "problems/test_inspect.py", "harness/test_drill.py", "toolchain/test_nvcc.py",
+    "web/test_in_browser.py", "codegen/test_host_rows.py", "test_cli_languages.py", "export/test_export.py",
+    "web/test_control_in_browser.py", "codegen/test_host_conv.py", "codegen/test_host_rows_any_dims.py",
+    "harness/test_modules.py", "codegen/test_rows_expression.py", "audit/test_robustness.py",
+    "triage/test_in_browser.py",
+)  # fmt: skip
+"""Files of more than half a minute, the longest first. One tester runs a file, so one begun last would hold up all."""
+
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    places = {name: number for number, name in enumerate(LONG)}
+    items.sort(key=lambda item: places.get(_name(item.path), len(LONG)))
     kept: dict[str, str] = {}
     compiling = [item for item in items if _name(item.path) in COMPILING]
     for item in compiling:

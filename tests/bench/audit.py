@@ -22,6 +22,7 @@ from tests.audit.corpus import Result, results
 from tests.audit.languages import CANNOT
 from tests.bench.document import write_part
 from tests.bench.kernelbench_static import EVALUATION, Opinion, StaticChecker
+from tests.bench.load import machine
 
 HEADING = "# The static audit over its corpus"
 Opinions = Mapping[str, Opinion]
@@ -128,6 +129,8 @@ def main() -> None:
     checker = StaticChecker(Path(options.kernelbench)) if options.kernelbench else None
     opinions = opinions_of(found, checker) if checker is not None else None
     lines = ["Made by `make bench-audit`; nothing is executed. Its words: [audit.md](../audit.md).", ""]
+    here = machine("")
+    lines += [f"{here['cpu']}, {here['cores']} cores, Python {here['python']}, {here['date']}.", ""]
     lines += [*summary(found, seconds), ""]
     if checker is not None and opinions is not None:
         lines += [*beside(found, opinions, checker.digest), ""]

@@ -5,7 +5,8 @@
 
 Without ``--database`` an SQLite file in the state's folder. With ``--state`` the database is kept and taken again by
 the next call. Times are of Django's test client in this process, from the request to the last byte, after one request
-that warms up; they hold middleware, queries and templates, no network. Garbage is collected as the web server does. p95 is the slowest but one of 20.
+that warms up; they hold middleware, queries and templates, no network. Garbage is collected as the web server does it.
+p95 is the slowest but one of 20.
 """
 
 from __future__ import annotations
