@@ -10,6 +10,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from django.db import transaction
+
 from agent.steps import Measured
 from kernels.records import from_json, to_json
 from runs.models import Attempt, Event, Import, Trajectory
@@ -69,8 +71,9 @@ def reassess(cases: Iterable[Case]) -> None:
             attempt.held = held
             attempt.detail = why_held(held, attempt.time_s, attempt.trajectory.floor_s, case)
             changed.setdefault(attempt.trajectory_id, []).append(attempt)
-    for key in sorted(changed):
-        _apply(key, changed[key])
+    with transaction.atomic():
+        for key in sorted(changed):
+            _apply(key, changed[key])
     _weigh(known, tried)
 
 

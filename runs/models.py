@@ -60,7 +60,7 @@ class Run(models.Model):
     target = models.CharField(max_length=10, choices=choices(Target))
     policy = models.CharField(max_length=10, choices=choices(Policy))
     controller = models.CharField(max_length=40)
-    proposer = models.CharField(max_length=40)
+    proposer = models.CharField(max_length=200)
     attempts = models.PositiveIntegerField()
     epsilon = models.FloatField(null=True, blank=True)
     patience = models.PositiveIntegerField(null=True, blank=True)
