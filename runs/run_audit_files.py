@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import csv
 from collections import Counter
-from typing import Any, TextIO
+from typing import Any
 
 from django.utils import timezone
 
 from runs.board import Row
+from runs.csv_files import Writable
 from runs.run_audit import Decision, RunAudit, Tried, inflation_of
 from sol.audit import DETECTORS, Trick
 from sol.audit.version import audit_version
@@ -141,7 +142,7 @@ def _decision(one: Decision) -> dict[str, Any]:
     }
 
 
-def write_cases(report: RunAudit, file: TextIO) -> None:
+def write_cases(report: RunAudit, file: Writable) -> None:
     """A head, and a row for each attempt whose kernel has a case."""
     writer = csv.writer(file)
     writer.writerow(_HEAD)

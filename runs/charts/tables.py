@@ -5,9 +5,10 @@ from __future__ import annotations
 import csv
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, TextIO
+from typing import Any
 
 from runs import figures
+from runs.csv_files import Writable
 
 _TEXT: dict[str, Callable[[Any], str]] = {
     "text": str,
@@ -83,7 +84,7 @@ class Table:
             cells.append(Cell(text, column.none, row.address if index == 0 else "", column.is_number))
         return cells
 
-    def write(self, file: TextIO) -> None:
+    def write(self, file: Writable) -> None:
         """Comma-separated values with a head; what is not known is empty."""
         writer = csv.writer(file)
         writer.writerow([column.name for column in self.columns])

@@ -21,6 +21,7 @@ from runs.comparing.chosen import chosen_still
 from runs.comparing.errors import ComparisonRefused
 from runs.comparing.run_charts import RUN_CHARTS
 from runs.comparing.runs import RunsSeen, runs_seen
+from runs.csv_files import csv_file
 
 View = Callable[..., HttpResponse]
 
@@ -64,9 +65,8 @@ def compare_figures(request: SignedInRequest) -> JsonResponse:
 def compare_csv(request: SignedInRequest, key: str) -> HttpResponse:
     """One chart's numbers as a file."""
     table = _table(request, key)
-    response = HttpResponse(content_type="text/csv; charset=utf-8")
-    response["Content-Disposition"] = f'attachment; filename="compare-{key}.csv"'
-    table.write(response)  # type: ignore[arg-type]  # HttpResponse has write, all that csv needs
+    response = csv_file(f"compare-{key}")
+    table.write(response)
     return response
 
 

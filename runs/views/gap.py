@@ -10,6 +10,7 @@ from django.shortcuts import render
 from runs.access import SignedInRequest, get_run_for
 from runs.charts.fast_p import AT, axis_of, fast_p, speedups
 from runs.charts.gap_rows import NAMED
+from runs.csv_files import csv_file
 from runs.gap_charts import Chart, Scene, chart_named, charts_of
 from runs.gaps import differences, gaps, others, ratio_asked
 
@@ -50,9 +51,8 @@ def gap_csv(request: SignedInRequest, pk: int, key: str) -> HttpResponse:
     """One chart's numbers as a file."""
     scene = _scene(request, pk)
     chart = _named(key, scene)
-    response = HttpResponse(content_type="text/csv; charset=utf-8")
-    response["Content-Disposition"] = f'attachment; filename="{scene.gaps.run}-{chart.key}.csv"'
-    chart.table(scene).write(response)  # type: ignore[arg-type]  # HttpResponse has write, all that csv needs
+    response = csv_file(f"{scene.gaps.run}-{chart.key}")
+    chart.table(scene).write(response)
     return response
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from django.core.paginator import Paginator
-from django.http import Http404, HttpResponse, HttpResponseBase, JsonResponse, StreamingHttpResponse
+from django.http import Http404, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 
@@ -20,6 +20,7 @@ from runs.browser.records import record_table, told_records
 from runs.browser.rows import DIGITS, STRIP_WIDTH, KernelRow, shown
 from runs.charts.record import record_chart
 from runs.charts.strip import head
+from runs.csv_files import csv_file, csv_stream
 from runs.kernel_models import Contender
 
 
@@ -48,12 +49,7 @@ def kernel_csv(request: SignedInRequest) -> HttpResponseBase:
     """The filtered list as a file, in its order."""
     asked, sort = ask(KernelFilters.of(request.GET)), pages.sort_of(request.GET.get("sort", ""))
     rows = pages.in_order(asked.found(0), sort)
-    return _file(StreamingHttpResponse(kernel_lines(rows), content_type="text/csv"), "kernels")
-
-
-def _file(response: StreamingHttpResponse, name: str) -> StreamingHttpResponse:
-    response["Content-Disposition"] = f'attachment; filename="{name}.csv"'
-    return response
+    return csv_stream("kernels", kernel_lines(rows))
 
 
 def kernel_best(request: SignedInRequest) -> HttpResponse:
@@ -77,7 +73,7 @@ def kernel_best(request: SignedInRequest) -> HttpResponse:
 def kernel_best_csv(request: SignedInRequest) -> HttpResponseBase:
     """The leaderboard as a file, in its order."""
     board = leaderboard(_asked_device(request), request.GET.get("sort", ""))
-    return _file(StreamingHttpResponse(leaderboard_lines(board), content_type="text/csv"), "leaderboard")
+    return csv_stream("leaderboard", leaderboard_lines(board))
 
 
 def _asked_device(request: SignedInRequest) -> str:
@@ -112,9 +108,8 @@ def kernel_record_chart(request: SignedInRequest, slug: str) -> JsonResponse:
 def kernel_record_csv(request: SignedInRequest, slug: str) -> HttpResponse:
     """The record's table as a file."""
     problem = get_object_or_404(Problem.objects.defer("source"), slug=slug)
-    response = HttpResponse(content_type="text/csv")
-    response["Content-Disposition"] = f'attachment; filename="record-{slug.replace("/", "-")}.csv"'
-    record_table(told_records(problem, _device(request))).write(response)  # type: ignore[arg-type]
+    response = csv_file(f"record-{slug.replace('/', '-')}")
+    record_table(told_records(problem, _device(request))).write(response)
     return response
 
 

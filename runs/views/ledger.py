@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from django.http import HttpResponse, StreamingHttpResponse
+from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from runs.access import SignedInRequest
+from runs.csv_files import csv_stream
 from runs.ledger_list import DeedFilters, as_csv, deeds_before
 from runs.ledger_models import Action, Through
 from runs.roles import Right, require
@@ -34,6 +35,4 @@ def ledger(request: SignedInRequest) -> HttpResponse:
 def ledger_csv(request: SignedInRequest) -> HttpResponseBase:
     """What the filters leave, as a file."""
     require(request.user, Right.ADMINISTER)
-    headers = {"Content-Disposition": 'attachment; filename="mucutlass-log.csv"'}
-    lines = as_csv(DeedFilters.of(request.GET))
-    return StreamingHttpResponse(lines, content_type="text/csv; charset=utf-8", headers=headers)
+    return csv_stream("mucutlass-log", as_csv(DeedFilters.of(request.GET)))

@@ -15,6 +15,7 @@ from runs.access import SignedInRequest, get_run_for, may_change
 from runs.board import board
 from runs.change_words import changes_of
 from runs.charts.best import best_chart, start_and_best
+from runs.csv_files import csv_file
 from runs.glance import Glance, glance
 from runs.live import Changes, changes
 from runs.models import Run
@@ -79,8 +80,7 @@ def run_chart(request: SignedInRequest, pk: int) -> JsonResponse:
 def run_csv(request: SignedInRequest, pk: int) -> HttpResponse:
     """The main chart's numbers: one line a problem and attempt."""
     run = get_run_for(request.user, pk)
-    response = HttpResponse(content_type="text/csv; charset=utf-8")
-    response["Content-Disposition"] = f'attachment; filename="{run}-best-over-sol.csv"'
+    response = csv_file(f"{run}-best-over-sol")
     writer = csv.writer(response)
     writer.writerow(["problem", "name", "attempt", "best_over_sol", "sol_s", "eager_s"])
     for row in board(run).rows:

@@ -11,6 +11,7 @@ from django.urls import reverse
 from agent.pareto import KEEPS, NAMED, Outlook, Policy
 from runs.access import SignedInRequest, get_run_for
 from runs.charts.pareto import pareto
+from runs.csv_files import csv_file
 from runs.models import Run
 from runs.replaying import Replay, cost_words, policy_asked, query_of, replay_of, table, words_of
 
@@ -76,7 +77,6 @@ def replay_chart(request: SignedInRequest, pk: int) -> JsonResponse:
 def replay_csv(request: SignedInRequest, pk: int) -> HttpResponse:
     """The whole grid, for all problems and for each."""
     run = get_run_for(request.user, pk)
-    response = HttpResponse(content_type="text/csv; charset=utf-8")
-    response["Content-Disposition"] = f'attachment; filename="{run}-replay.csv"'
+    response = csv_file(f"{run}-replay")
     csv.writer(response).writerows(table(replay_of(run)))
     return response

@@ -11,6 +11,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from runs.access import SignedInRequest, get_attempt_for, get_run_for
 from runs.auditing import NotAudited
+from runs.csv_files import csv_file
 from runs.evidence import looked_at
 from runs.flags_pane import audit_now
 from runs.roles import Right, require
@@ -52,9 +53,8 @@ def run_audit_json(request: SignedInRequest, pk: int) -> HttpResponse:
 def run_audit_csv(request: SignedInRequest, pk: int) -> HttpResponse:
     """A row for each attempt with a case."""
     report = RunAudit(get_run_for(request.user, pk), whole=True)
-    response = HttpResponse(content_type="text/csv; charset=utf-8")
-    response["Content-Disposition"] = f'attachment; filename="{report.run}-audit.csv"'
-    write_cases(report, response)  # type: ignore[arg-type]  # HttpResponse has write, all that csv needs
+    response = csv_file(f"{report.run}-audit")
+    write_cases(report, response)
     return response
 
 

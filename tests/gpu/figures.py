@@ -167,10 +167,11 @@ program {name}(x: f16{list(x)}, w: f16{list(w)}) -> f16{y}
     return Figure(case, 0.9, "torch", "f16", channels_last=True)
 
 
-# The shapes of KernelBench's level 2 numbers 1 and 4, and of level 1 number 63 with fewer images.
+# The shapes of KernelBench's level 2 numbers 1 and 4, of level 1 number 55, and of number 63 with fewer images.
 CONVOLUTIONS = (
     _conv("conv2d_64_to_128_of_128", (128, 64, 128, 128), 128),
     _conv("conv2d_64_to_128_of_256", (64, 64, 256, 256), 128),
+    _conv("conv2d_64_to_128_of_512x1024", (8, 64, 512, 1024), 128),
     _conv("conv2d_16_to_128_of_1024", (4, 16, 1024, 1024), 128),
 )
 
