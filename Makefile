@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 HOST ?= 127.0.0.1
 PORT ?= 8000
 
-.PHONY: run test test-most test-thorough check format docs bench bench-audit bench-steering gpu-test gpu-bench gpu-kernelbench gpu-search lock migrations clean
+.PHONY: run test test-most test-alone test-thorough check format docs bench bench-audit bench-steering gpu-test gpu-bench gpu-kernelbench gpu-search lock migrations clean
 
 # --- install: once for each state of the lock files ---------------------------------------------------------------
 $(BIN)/python:
@@ -31,14 +31,18 @@ run: $(VENV)/.run
 # Much of a test is waiting for a child process, so there is one tester more than there are cores.
 TESTERS ?= $(shell expr $$(nproc) + 1)
 
-# Types are checked beside the tests. Real stacks and what is timed have the machine to themselves.
+# The first part has the cores to itself. The second, of whole stacks and of what is timed, mostly waits: types are
+# checked beside it.
 test: $(VENV)/.test
-	@$(MAKE) --no-print-directory -j2 check test-most
-	$(BIN)/python -m pytest -m "stack or alone"
+	@$(MAKE) --no-print-directory test-most
+	@$(MAKE) --no-print-directory -j2 test-alone check
 
 # The order is that of tests/conftest.py: long files first.
 test-most: $(VENV)/.test
 	$(BIN)/python -m pytest -n $(TESTERS) --dist loadfile --no-loadscope-reorder -m "not stack and not alone and not thorough"
+
+test-alone: $(VENV)/.test
+	$(BIN)/python -m pytest -m "stack or alone"
 
 # What `make test` leaves out: more cases of what compiles, a few minutes each core.
 test-thorough: $(VENV)/.test

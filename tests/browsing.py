@@ -7,10 +7,19 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import pytest
 from playwright.sync_api import Browser, ConsoleMessage, sync_playwright
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 NO_CHROMIUM = "no Chromium on PATH (Debian: apt install chromium)"
+
+SIGHTS = (
+    ("light", 1280),
+    ("dark", 390),
+    pytest.param("light", 390, marks=pytest.mark.thorough),
+    pytest.param("dark", 1280, marks=pytest.mark.thorough),
+)
+"""Theme and width of a page; the second pair is looked at by ``make test-thorough`` alone."""
 
 # What htmx says when a newer request takes the place of one that is under way (hx-sync): nothing is wrong then.
 _SUPERSEDED = ("htmx:afterRequest", "htmx:sendAbort")

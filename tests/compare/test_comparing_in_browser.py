@@ -82,6 +82,7 @@ def test_what_was_named_is_still_chosen_on_the_lists_after_a_refusal(
     assert page.inner_text(".cmp-said") == "Choose one more to compare"
 
 
+@pytest.mark.thorough  # test_every_page looks at these pages too, with fewer rows
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 390)])
 def test_axe_finds_nothing(chromium: Any, live_server: Any, owner: User, scheme: str, width: int) -> None:
     cards, runs = scenes.on_cards(owner), [gallery.huge(owner, 4, 4), *scenes.two_runs(owner)]

@@ -14,7 +14,7 @@ from playwright.sync_api import Browser
 from runs.models import Run
 from sol.audit import Severity
 from sol.models import Case
-from tests.browsing import CHROMIUM, NO_CHROMIUM, browser, is_complaint
+from tests.browsing import CHROMIUM, NO_CHROMIUM, SIGHTS, browser, is_complaint
 from tests.web import rows, triage_rows
 
 pytestmark = [
@@ -206,8 +206,7 @@ def test_everything_works_without_scripts(chromium: Browser, live_server: Any, r
     assert "rita said: looked at" in page.inner_text("#history").replace("\n", " ")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize(("scheme", "width"), SIGHTS)
 def test_axe_finds_nothing(
     chromium: Browser, live_server: Any, rita: User, twelve: Run, scheme: str, width: int
 ) -> None:

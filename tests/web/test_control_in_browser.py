@@ -20,7 +20,7 @@ from runs.headroom import here, problem_rows
 from runs.models import Grid, Run
 from runs.states import RunState
 from runs.views.launch import as_data
-from tests.browsing import CHROMIUM, NO_CHROMIUM, browser
+from tests.browsing import CHROMIUM, NO_CHROMIUM, SIGHTS, browser
 from tests.runs.worlds import Script, drain, install, make_problem, next_job
 from tests.web import control_rows, gallery
 from tests.web.test_in_browser import visit
@@ -91,8 +91,7 @@ def drain_one(key: int) -> None:
     run_job(key, "test worker")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize(("scheme", "width"), SIGHTS)
 def test_pages_of_control_are_sound(chromium: Any, live_server: Any, owner: User, scheme: str, width: int) -> None:
     run, partly = gallery.mid_flight(owner), control_rows.failed(owner)
     changing.pause(run, owner)

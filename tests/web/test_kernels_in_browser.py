@@ -63,6 +63,7 @@ def test_no_more_than_six_are_chosen(chromium: Any, live_server: Any, owner: Use
     assert "6 are the most" in page.inner_text(".cmp-said")
 
 
+@pytest.mark.thorough  # test_every_page looks at these pages too, with fewer rows
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_axe_finds_nothing_serious_and_nothing_overflows(
     chromium: Any, live_server: Any, owner: User, theme: str
