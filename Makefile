@@ -90,12 +90,14 @@ bench-steering: $(VENV)/.test
 # On a box with a card: needs torch, nvcc and the packages of pyproject's first list, no Django.
 gpu-test:
 	$(PYTHON) -m tests.gpu.run_suite --cache build/gpu --json build/gpu/suite.json
+	$(PYTHON) -m tests.gpu.floors build/gpu/suite.json
 	$(PYTHON) -m tests.gpu.harness_languages --json build/gpu/languages.json
 	$(PYTHON) -m tests.gpu.harness_faults --cache build/gpu --json build/gpu/faults.json
 	$(PYTHON) -m tests.gpu.harness_profile --cache build/gpu --out build/gpu/profiles --json build/gpu/profile.json
 
 gpu-bench:
 	$(PYTHON) -m tests.gpu.bench --cache build/gpu --json build/gpu/figures.json
+	$(PYTHON) -m tests.gpu.floors build/gpu/figures.json
 	$(PYTHON) -m tests.gpu.harness_timing --cache build/gpu --json build/gpu/timing.json
 
 # KERNELBENCH is the source folder of a checkout: make gpu-kernelbench KERNELBENCH=~/KernelBench/src
