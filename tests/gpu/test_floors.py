@@ -1,4 +1,4 @@
-"""Times of a card beside floors, without one: what is taken from the reports, and that a time below its floor is told."""
+"""Times of a card beside floors, without a card: what reports give, and that a time below its floor is told."""
 
 from __future__ import annotations
 
