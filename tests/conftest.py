@@ -21,7 +21,7 @@ COMPILING = frozenset({
     "codegen/test_rows_expression.py", "codegen/test_sm90a_rows_any_dims.py", "codegen/test_cuda_movement.py",
     "export/test_export.py",
 })  # fmt: skip
-"""Suites in which one case is a compiler's run. Of a function's cases the first and an eighth of the others, chosen by
+"""Suites in which one case is a compiler's run. Of a function's cases the first and a fifth of the others, chosen by
 their names and so the same each time, run with every ``make test``; all others with ``make test-thorough``."""
 
 LONG = (
@@ -45,7 +45,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         kept[function] = min(item.nodeid, kept.get(function, item.nodeid))
     always = set(kept.values())
     for item in compiling:
-        if item.nodeid not in always and zlib.crc32(item.nodeid.encode()) % 8:
+        if item.nodeid not in always and zlib.crc32(item.nodeid.encode()) % 5:
             item.add_marker("thorough")
 
 
