@@ -100,12 +100,12 @@ class Row:
         """What the geomean takes: the gap, or eager's where no kernel passed; None where neither is known."""
         return self.gap if self.gap is not None else self.eager_gap
 
-    @cached_property
+    @property
     def near(self) -> bool:
         """Whether it is within the run's epsilon of SOL."""
         return self.gap is not None and self.gap <= 1 + self.epsilon
 
-    @cached_property
+    @property
     def open(self) -> bool:
         """Whether work on it goes on."""
         return self.trajectory.state not in FINAL
@@ -197,12 +197,12 @@ class Board:
     run: Run
     rows: list[Row]
 
-    @cached_property
+    @property
     def epsilon(self) -> float:
         """The run's own epsilon, or the usual one where its stop rule is off."""
         return self.run.epsilon if self.run.epsilon is not None else DEFAULT_EPSILON
 
-    @cached_property
+    @property
     def final(self) -> bool:
         """Whether the run has ended."""
         return self.run.state in FINAL
@@ -266,7 +266,7 @@ class Board:
         """Attempts that came to an end."""
         return sum(len(row.ended) for row in self.rows)
 
-    @cached_property
+    @property
     def budget(self) -> int:
         """Attempts at most."""
         return most_attempts(self.run.attempts, len(self.rows), self.run.pool)
@@ -281,38 +281,38 @@ class Board:
         """Attempts whose times do not count: in no best and no mean."""
         return sum(len(row.held) for row in self.rows)
 
-    @cached_property
+    @property
     def held_words(self) -> str:
         """Why they do not count, each with its number: ``2 below the floor, 1 flagged``."""
         found = Counter(step.held for row in self.rows for step in row.held)
         return ", ".join(f"{found[held.value]} {held.word}" for held in Held if held.value in found)
 
-    @cached_property
+    @property
     def failed(self) -> int:
         """Attempts that ended otherwise."""
         return self.ended - self.passed - self.held
 
-    @cached_property
+    @property
     def settled(self) -> int:
         """Problems that have ended."""
         return len(self.rows) - self.open
 
-    @cached_property
+    @property
     def settled_share(self) -> float:
         """Problems ended of all, 0 to 1."""
         return self.settled / len(self.rows) if self.rows else 0.0
 
-    @cached_property
+    @property
     def device(self) -> str:
         """Where it is measured; empty until a problem was prepared."""
         return next((row.trajectory.device for row in self.rows if row.trajectory.device), "")
 
-    @cached_property
+    @property
     def share(self) -> float:
         """Attempts ended of attempts at most, 0 to 1."""
         return min(1.0, self.ended / self.budget) if self.budget else 0.0
 
-    @cached_property
+    @property
     def seconds(self) -> float | None:
         """How long it ran, or has been running; None before it started."""
         if self.run.started is None:

@@ -31,7 +31,8 @@ from kernels.problems.load import build_inputs, load_module
 _MAKERS, _LEFT_CORES = 3, 2
 """So many processes at least; more where there are cores, of which so many are left to the others."""
 _MEMORY_SHARE = 0.25
-"""What all sets may take together of the memory that is free; as many are made ahead as fit."""
+"""What all sets may take together of the memory that is free, and no more than the evaluation's own limit, since a
+container may have less than its machine; as many are made ahead as fit."""
 
 
 class InputMaker:
@@ -44,7 +45,8 @@ class InputMaker:
         self._pids: list[int] = []
         self._selector = selectors.DefaultSelector()
         set_bytes = sum(spec.bytes for spec in request.signature.inputs)
-        count = min(count, int(_MEMORY_SHARE * psutil.virtual_memory().available) // max(set_bytes, 1))
+        room = min(int(_MEMORY_SHARE * psutil.virtual_memory().available), request.limits.memory_bytes)
+        count = min(count, room // max(set_bytes, 1))
         makers = makers or max(_MAKERS, len(os.sched_getaffinity(0)) - _LEFT_CORES)
         for number in range(makers):
             share = count // makers + (number < count % makers)

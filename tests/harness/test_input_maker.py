@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -10,6 +11,7 @@ import pytest
 import torch
 
 from kernels.harness.arena import same_bits
+from kernels.harness.evaluation import Limits
 from kernels.harness.input_maker import InputMaker
 from kernels.harness.reference import Reference
 from tests.harness.conftest import MakeRequest
@@ -45,6 +47,14 @@ def test_as_many_are_made_as_the_free_memory_holds(
     monkeypatch.setattr("psutil.virtual_memory", lambda: SimpleNamespace(available=room))
     maker = InputMaker(request, 5)
     assert len(_all(maker)) == 2
+    maker.close()
+
+
+def test_the_evaluations_own_limit_holds_where_more_is_free(make_request: MakeRequest) -> None:
+    request = make_request()
+    set_bytes = sum(spec.bytes for spec in request.signature.inputs)
+    maker = InputMaker(replace(request, limits=Limits(memory_bytes=3 * set_bytes)), 5)
+    assert len(_all(maker)) == 3
     maker.close()
 
 
