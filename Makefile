@@ -89,7 +89,7 @@ bench-steering: $(VENV)/.test
 
 # On a box with a card: needs torch, nvcc and the packages of pyproject's first list, no Django.
 gpu-test:
-	$(PYTHON) -m tests.gpu.run_suite --cache build/gpu --json build/gpu/suite.json
+	$(PYTHON) -m tests.gpu.run_suite --cache build/gpu --jobs 4 --json build/gpu/suite.json
 	$(PYTHON) -m tests.gpu.floors build/gpu/suite.json
 	$(PYTHON) -m tests.gpu.harness_languages --json build/gpu/languages.json
 	$(PYTHON) -m tests.gpu.harness_faults --cache build/gpu --json build/gpu/faults.json

@@ -14,6 +14,11 @@ from kernels.dsl.ir import Apply, ChainStep, Expr, Load, Stage, Value
 
 Extents = tuple[int, ...]
 
+TMA_BYTES, STEP_BYTES = 16, 128
+"""What TMA's strides are multiples of, and the most that one row of a step of the depth takes in shared memory."""
+READ_BYTES = {"tf32": 4, "f16": 2, "bf16": 2}
+"""Bytes of an element as the tensor cores' loads read it, by ``math``."""
+
 
 @dataclass(frozen=True, slots=True)
 class Window:
@@ -44,6 +49,30 @@ def plain_window(attributes: dict[str, Any]) -> Window:
 def copied(math_word: str, x: Value) -> bool:
     """Whether x and w are rounded in front of the product, and so may lie in memory in any way."""
     return str(x.dtype) == "f32" and math_word in ("f16", "bf16")
+
+
+def depth_channels(attributes: dict[str, Any], math_word: str, x: Value) -> int:
+    """Channels as they are multiplied: those of a copy are filled up to the 16 bytes that TMA needs."""
+    channels = int(attributes["channels"])
+    unit = TMA_BYTES // READ_BYTES[math_word]
+    return -(-channels // unit) * unit if copied(math_word, x) else channels
+
+
+def joined_taps(attributes: dict[str, Any], math_word: str, x: Value, w: Value) -> int:
+    """How many taps of the last dimension are read as if they were channels of one; 1 where they are not.
+
+    With channels innermost, neighbouring taps lie side by side in x as in w: a box of x that begins at a pixel and is
+    ``taps`` times as many channels long holds them all, so few channels still fill a step of the depth. No tap may
+    read padding, since a box's end is no end of the input; and it must save steps of 128 bytes.
+    """
+    window, taps = plain_window(attributes), int(attributes["kernel"][-1])
+    if taps == 1 or window.padding[-1] or window.behind[-1] or window.dilation[-1] != 1:
+        return 1
+    channels, lanes = depth_channels(attributes, math_word, x), STEP_BYTES // READ_BYTES[math_word]
+    transposed = attributes["kind"] == "conv_transpose"
+    in_place = () if copied(math_word, x) else (x,) if transposed else (x, w)
+    side_by_side = all(value.shape[-1] == 1 or value.strides[-1] == channels for value in in_place)
+    return taps if side_by_side and -(-taps * channels // lanes) < taps * -(-channels // lanes) else 1
 
 
 def row_strides(value: Value) -> tuple[int, int] | None:

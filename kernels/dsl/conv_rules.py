@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from kernels.dsl.conv_product import copied, plain_window, row_strides
+from kernels.dsl.conv_product import READ_BYTES, TMA_BYTES, copied, plain_window, row_strides
 from kernels.dsl.conv_tiles import SIMT_DEPTHS, SIMT_LEGAL, SIMT_SIDES, SIMT_TILES
 from kernels.dsl.errors import Alignment, DslError, Epilogue, Layout, Math, Tile
 from kernels.dsl.expressions import chain_values
@@ -22,8 +22,6 @@ from kernels.dsl.scope import Scope
 from kernels.dsl.syntax import Span
 from kernels.dtypes import DType
 
-_TMA_BYTES = 16
-_READ_BYTES = {"tf32": 4, "f16": 2, "bf16": 2}
 _CORNER = {1: 2**15, 2: 2**7, 3: 2**4}
 """By spatial dimensions: the im2col box begins and ends within -c to c - 1 of the input's ends."""
 _MOST_PADDING = {1: 2**16, 2: 2**8, 3: 2**4}
@@ -123,7 +121,7 @@ def _loads(plan: Plan) -> list[Obstacle]:
 
 
 def _in_place(plan: Plan, value: Value, role: str) -> list[Obstacle]:
-    unit = _TMA_BYTES // _READ_BYTES[plan.math]
+    unit = TMA_BYTES // READ_BYTES[plan.math]
     channels, once = value.shape[1], " @once" if role == "w" else ""
     others = [axis for axis, extent in enumerate(value.shape) if axis != 1 and extent > 1]
     if channels % unit:
@@ -145,7 +143,7 @@ def _in_place(plan: Plan, value: Value, role: str) -> list[Obstacle]:
 
 
 def _result(plan: Plan) -> list[Obstacle]:
-    filters, unit = plan.attributes["filters"], _TMA_BYTES // plan.out.bytes
+    filters, unit = plan.attributes["filters"], TMA_BYTES // plan.out.bytes
     found = []
     if plan.layout != "channels_last":
         what = f"the tensor cores write the channels of {plan.name} innermost"
@@ -191,7 +189,7 @@ def check_depth(stage: Stage, scope: Scope) -> None:
     CUTLASS says "Stride Divisibility Condition" for three or more rows of its shared memory that are no power of two.
     """
     m, n, k = stage.knobs["tile"]
-    size = _READ_BYTES[stage.attributes["math"]]
+    size = READ_BYTES[stage.attributes["math"]]
     if k * size % 32 == 0 and k * size not in _DEPTH_BYTES:
         why = f"k is {k}, which is {k * size} bytes, and im2col loads take {_words(_DEPTH_BYTES)} of channels"
         mend = f"k is {_words([each // size for each in _DEPTH_BYTES])}"

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any, cast
 
 from kernels.harness.evaluation import Check, Outcome
+from kernels.harness.failures import SubjectFailed
 from kernels.harness.measures import Activity, KernelActivity, KernelKind
-from kernels.harness.subject import SubjectFailed
 
 NAME_LENGTH = 400
 """Letters of a kernel's name that a record keeps."""

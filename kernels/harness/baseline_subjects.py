@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 from kernels.harness import arena
 from kernels.harness.baselines import SLOW, BaselineKind, why_absent
 from kernels.harness.evaluation import EvaluationRequest, Limits
-from kernels.harness.subject import Subject, SubjectFailed
+from kernels.harness.failures import SubjectFailed
+from kernels.harness.subject import Subject
 
 if TYPE_CHECKING:
     from kernels.harness.reference import Reference
@@ -26,11 +27,11 @@ _PROCESS_BYTES = {"host": 400 * 2**20, "cuda": 700 * 2**20}
 
 
 class Load(Protocol):
-    """Fills in the parameters and has a subject load a form."""
+    """Fills in a subject's parameters and has it load a form; it is told so, and its answer is still to be heard."""
 
     def __call__(
         self, subject: Subject, reference: Reference, what: dict[str, Any], *, copies_outputs: bool
-    ) -> Any: ...
+    ) -> None: ...
 
 
 def free_bytes(device: str) -> int:
@@ -55,11 +56,12 @@ def free_bytes(device: str) -> int:
 
 @dataclass(slots=True)
 class Baseline:
-    """One baseline that is loaded. ``settings`` is what it found best, where it searched."""
+    """One baseline. ``settings`` is what it found best, where it searched; ``told``: it has been told to load."""
 
     kind: BaselineKind
     subject: Subject
     settings: str = ""
+    told: bool = False
 
 
 class Baselines:
@@ -98,6 +100,15 @@ class Baselines:
             self._begin(self.waiting.pop(0))
             room -= need
 
+    def load_aside(self, reference: Reference) -> None:
+        """Have all that were started load while the candidate is looked at; ``load`` waits for them."""
+        for baseline in list(self._started):
+            try:
+                self._tell(baseline, reference)
+            except SubjectFailed as failed:
+                self._started.remove(baseline)
+                self.lose(baseline, failed.detail)
+
     def load(self, reference: Reference) -> None:
         """Load and prepare all that were started. Raises ProblemFailed."""
         while self._started:
@@ -131,13 +142,19 @@ class Baselines:
             limits = replace(limits, seconds=limits.seconds + PREPARE_SECONDS)
         self._started.append(Baseline(kind, self._start(kind.full_name, limits)))
 
+    def _tell(self, baseline: Baseline, reference: Reference) -> None:
+        baseline.subject.wait_ready()
+        # On a CPU what lies between two calls is part of the caches' state, so it is the candidate's: a copy.
+        copies = self._request.device == "host"
+        self._load(baseline.subject, reference, self._form(baseline), copies_outputs=copies)
+        baseline.told = True
+
     def _ready(self, baseline: Baseline, reference: Reference) -> None:
         subject = baseline.subject
         try:
-            subject.wait_ready()
-            # On a CPU what lies between two calls is part of the caches' state, so it is the candidate's: a copy.
-            copies = self._request.device == "host"
-            self._load(subject, reference, self._form(baseline), copies_outputs=copies)
+            if not baseline.told:
+                self._tell(baseline, reference)
+            subject.hear("load")
             if baseline.kind in SLOW:
                 # Inputs as those that will be timed: what is compiled or chosen may depend on them.
                 for shared, tensor in zip(subject.arena.inputs[0], reference.inputs(), strict=True):

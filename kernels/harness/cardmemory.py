@@ -137,6 +137,19 @@ def _driver() -> Any:
         raise CardMemoryRefused(str(error)) from error
 
 
+def wake(products: bool = False) -> None:
+    """Make the card's context before it is needed, beside other work; what fails here fails again later.
+
+    ``products``: and have cuBLAS ready for products in FP32 and FP64, which takes its time as well.
+    """
+    with contextlib.suppress(RuntimeError):
+        _context()
+        if products:
+            for dtype in (torch.float32, torch.float64):
+                one = torch.ones(64, 64, dtype=dtype, device="cuda")
+                one @ one
+
+
 def _context() -> None:
     """torch's context, current in this thread."""
     torch.zeros(1, device="cuda")

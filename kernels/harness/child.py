@@ -8,7 +8,6 @@ Anything a subject raises goes back as ``{"error": slug, "detail": text}``.
 
 from __future__ import annotations
 
-import contextlib
 import gc
 import os
 import socket
@@ -55,14 +54,6 @@ def map_card(link: socket.socket, size: int) -> tuple[Tensor | None, channel.Mes
         return CardMemory.receive(link, size).tensor(), {}
     except (CardMemoryRefused, OSError, RuntimeError) as why:
         return None, {"none": str(why)[:500]}
-
-
-def wake_card() -> None:
-    """Make the card's context before it is needed, beside the supervisor's own; what fails here fails again later."""
-    import torch
-
-    with contextlib.suppress(RuntimeError):
-        torch.zeros(1, device="cuda")
 
 
 def run(link_fd: int, arena_fd: int) -> NoReturn:

@@ -242,14 +242,14 @@ def _forget_random_state() -> None:
 
 
 def _be_subject(message: Message, descriptors: list[int]) -> NoReturn:
-    from kernels.harness import child
+    from kernels.harness import cardmemory, child
 
     link, arena, *files = descriptors
     for name, descriptor in zip(message["files"], files, strict=True):
         Path(message["folder"], name).symlink_to(f"/proc/self/fd/{descriptor}")
     namespaces.no_new_privileges()
     if message["device"] == "cuda":
-        child.wake_card()
+        cardmemory.wake()
     child.run(link, arena)
 
 

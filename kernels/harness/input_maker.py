@@ -42,27 +42,28 @@ class InputMaker:
         """Forks; to be made before this process uses a card or several threads. ``makers``: 0 for what suits."""
         self.made_s = 0.0
         self._ready: list[list[Tensor]] = []
-        self._pids: list[int] = []
+        # 0 where there is none (any more).
+        self._foreman = 0
         self._selector = selectors.DefaultSelector()
         set_bytes = sum(spec.bytes for spec in request.signature.inputs)
         room = min(int(_MEMORY_SHARE * psutil.virtual_memory().available), request.limits.memory_bytes)
         count = min(count, room // max(set_bytes, 1))
         makers = makers or max(_MAKERS, len(os.sched_getaffinity(0)) - _LEFT_CORES)
-        for number in range(makers):
-            share = count // makers + (number < count % makers)
-            if share:
-                self._fork(request, share)
+        shares = [count // makers + (number < count % makers) for number in range(makers)]
+        self._fork(request, [share for share in shares if share])
 
-    def _fork(self, request: EvaluationRequest, share: int) -> None:
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    def _fork(self, request: EvaluationRequest, shares: list[int]) -> None:
+        """Fork once: a fork of a process with torch takes its time, and the others are forked aside."""
+        if not shares:
+            return
+        pairs = [socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET) for _ in shares]
         parent = os.getpid()
-        pid = os.fork()
-        if pid == 0:
-            ours.close()
-            _make(theirs, request, share, parent)
-        theirs.close()
-        self._pids.append(pid)
-        self._selector.register(ours, selectors.EVENT_READ)
+        self._foreman = os.fork()
+        if self._foreman == 0:
+            _lead([theirs for _, theirs in pairs], request, shares, parent)
+        for ours, theirs in pairs:
+            theirs.close()
+            self._selector.register(ours, selectors.EVENT_READ)
 
     def take(self) -> list[Tensor] | None:
         """A set that nobody had before, waited for where it is under way; None where none will come."""
@@ -76,16 +77,17 @@ class InputMaker:
             self._receive()
 
     def close(self) -> None:
-        """End the makers. Closing once more does nothing."""
-        for key in list(self._selector.get_map().values()) if self._selector.get_map() else []:
-            self._drop(key.fileobj)
-        self._selector.close()
-        for pid in self._pids:
+        """End the makers and wait for that. Closing once more does nothing."""
+        if self._foreman:
+            # They go with the foreman, and what each holds of its socket with it.
             with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
+                os.kill(self._foreman, signal.SIGKILL)
             with contextlib.suppress(ChildProcessError):
-                os.waitpid(pid, 0)
-        self._pids = []
+                os.waitpid(self._foreman, 0)
+            self._foreman = 0
+            self.finish()
+            self._selector.close()
+        self._ready = []
 
     def _receive(self) -> None:
         for key, _ in self._selector.select():
@@ -110,10 +112,28 @@ class InputMaker:
         link.close()
 
 
+def _lead(links: list[socket.socket], request: EvaluationRequest, shares: list[int], parent: int) -> NoReturn:
+    """The foreman's whole life: fork the makers, which end with it, and wait for them."""
+    try:
+        # Others learn that the supervisor let go of a socket only when nobody else holds it.
+        close_all_but([link.fileno() for link in links])
+        namespaces.die_with_parent()
+        me = os.getpid()
+        if os.getppid() == parent:
+            for link, share in zip(links, shares, strict=True):
+                if os.fork() == 0:
+                    _make(link, request, share, me)
+                link.close()
+        with contextlib.suppress(ChildProcessError):
+            while True:
+                os.waitpid(-1, 0)
+    finally:
+        os._exit(0)
+
+
 def _make(link: socket.socket, request: EvaluationRequest, share: int, parent: int) -> NoReturn:
     """The maker's whole life. Whatever happens in it, it ends here."""
     try:
-        # Others learn that the supervisor let go of a socket only when nobody else holds it.
         close_all_but([link.fileno()])
         namespaces.die_with_parent()
         signal.setitimer(signal.ITIMER_REAL, max(request.limits.seconds, 1.0))

@@ -21,10 +21,11 @@ from kernels.harness.baseline_subjects import Baseline, Baselines
 from kernels.harness.conditions import Watch
 from kernels.harness.devices import CudaDevice, HostDevice
 from kernels.harness.evaluation import EAGER, Check, EvaluationRequest, PlanCandidate, StageShare, Timing
+from kernels.harness.failures import SubjectFailed
 from kernels.harness.measures import Activity, Conditions
 from kernels.harness.nvml import Card, NoFigure
 from kernels.harness.reference import ProblemFailed, Reference
-from kernels.harness.subject import Subject, SubjectFailed
+from kernels.harness.subject import Subject
 from kernels.harness.timing import Timed, TimingPhase
 
 _CLOCK_ATTEMPTS = 2

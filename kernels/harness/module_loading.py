@@ -11,8 +11,9 @@ from typing import Any
 from kernels.harness import checks, plain_data, verification
 from kernels.harness.errors import InitInputsNotPlain
 from kernels.harness.evaluation import Check, EvaluationRequest, ModuleCandidate, Outcome
+from kernels.harness.failures import SubjectFailed
 from kernels.harness.reference import ProblemFailed, Reference
-from kernels.harness.subject import Patience, Subject, SubjectFailed
+from kernels.harness.subject import Patience, Subject
 
 
 class ModuleLoading:

@@ -112,18 +112,22 @@ class Reference:
         with guard.step("loading the problem file"):
             self._module = load_module(Path(request.problem_path), request.size)
         with guard.step("building Model"):
-            self._model = build_model(self._module, secret_seed()).to(device)
-            self.parameters = self._checked_parameters()
+            model = build_model(self._module, secret_seed())
+            self.parameters = self._checked_parameters(model)
+            self._model = model.to(device)
             self._exact, self.exact_note = self._in_float64()
         self._kept = _where_kept(device, request.signature)
 
-    def _checked_parameters(self) -> dict[str, Tensor]:
-        state = {name: tensor.detach().cpu().clone() for name, tensor in self._model.state_dict().items()}
+    def _checked_parameters(self, model: Any) -> dict[str, Tensor]:
+        state = {name: tensor.detach().cpu() for name, tensor in model.state_dict().items()}
         for spec in self._signature.parameters:
             if spec.name not in state:
                 raise ProblemMismatch(seen=f"no parameter {spec.name}", expected="there is one")
             _match(spec, state[spec.name])
-        return {spec.name: state[spec.name].contiguous() for spec in self._signature.parameters}
+        return {
+            spec.name: state[spec.name].clone(memory_format=torch.contiguous_format)
+            for spec in self._signature.parameters
+        }
 
     def init_arguments(self) -> tuple[list[Any], dict[str, Any]]:
         """What get_init_inputs gives, positional and by keyword; raises ProblemFailed."""

@@ -1,7 +1,7 @@
 """The supervisor's end of one child: start it, ask it, watch its time, memory and processes, and end it.
 
-Every way in which a child can fail becomes a SubjectFailed with its outcome. What a child prints is kept up to a
-limit and thrown away beyond it.
+Every way in which a child can fail becomes a SubjectFailed with its outcome (``failures``). What a child prints is kept
+up to a limit and thrown away beyond it.
 """
 
 from __future__ import annotations
@@ -17,11 +17,12 @@ import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kernels import childprocess
-from kernels.harness import arena, channel, isolation
+from kernels.harness import arena, channel, failures, isolation
 from kernels.harness.evaluation import Limits, Outcome
+from kernels.harness.failures import SubjectFailed, SubjectLost
 from kernels.harness.forked import MAXIMUM_FILES, Forked
 from kernels.harness.namespaces import TMP
 from kernels.harness.processtree import family, proportional, resident
@@ -37,30 +38,6 @@ _CALLS = frozenset({"first", "verify", "prepare", "repeat", "stages"})
 """Messages whose answer takes as long as the subject's own code."""
 _TOLD = {"load": "once_s", "block": "host"}
 """Messages of which only a part is its, and where the child says how long that was (in seconds, nanoseconds)."""
-_OUTCOMES = {
-    Outcome.OUT_OF_MEMORY: {"out-of-memory"},
-    Outcome.LAUNCH_ERROR: {
-        "artifact-missing", "symbol-missing", "launch-failed", "torch-function-refused", "torch-call-failed",
-        "result-mismatch", "plan-mismatch", "subject-raised", "constructor-raised", "forward-raised",
-    },
-    Outcome.REFUSED: {"source-not-python", "class-not-defined", "class-not-module"},
-    Outcome.BUILD_ERROR: {"import-raised", "ninja-missing", "compiler-missing"},
-    Outcome.INCORRECT: {"output-mismatch"},
-}  # fmt: skip
-"""What each error of ``kernels.harness.errors`` means that a child sends back; a crash where it is none of these."""
-
-
-class SubjectFailed(Exception):
-    """A child that gives no more answers, or said why it cannot; ``outcome`` is what its evaluation ends in.
-
-    ``check`` names the check that failed with it, where the outcome is "incorrect".
-    """
-
-    def __init__(self, outcome: Outcome, detail: str, check: str = "") -> None:
-        super().__init__(detail)
-        self.outcome = outcome
-        self.detail = detail
-        self.check = check
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +47,6 @@ class Patience:
     seconds: float
     late: Outcome
     what: str
-
-
-class SubjectLost(SubjectFailed):
-    """A child whose keeper was ended from outside: no fault of the subject's, and worth one more try."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,15 +195,23 @@ class Subject:
 
         Raises SubjectFailed.
         """
+        self.tell(message, descriptor)
+        return self.hear(message["do"], patience)
+
+    def tell(self, message: channel.Message, descriptor: int | None = None) -> None:
+        """Send a message whose answer ``hear`` waits for, before any other is sent. Raises SubjectFailed."""
         if self._card is not None:
             self._card.settle()
-        began = time.monotonic()
         try:
             channel.send(self._link, message)
             if descriptor is not None:
                 socket.send_fds(self._link, [b"\0"], [descriptor])
         except (channel.ChannelClosed, OSError) as error:
             raise self._death() from error
+
+    def hear(self, what: str, patience: Patience | None = None) -> channel.Message:
+        """Wait for the answer to a message that does ``what``; its seconds count from here. Raises SubjectFailed."""
+        began = time.monotonic()
         if patience is not None:
             answer = self._answer(began + patience.seconds, patience)
         else:
@@ -239,8 +220,8 @@ class Subject:
             finally:
                 self._remaining_s -= time.monotonic() - began
         if "error" in answer:
-            raise _told(self.name, answer)
-        self._count(message["do"], answer, time.monotonic() - began)
+            raise failures.told(self.name, answer, _KEPT_OF_OUTPUT)
+        self._count(what, answer, time.monotonic() - began)
         return answer
 
     def _count(self, what: str, answer: channel.Message, taken: float) -> None:
@@ -390,11 +371,3 @@ class Subject:
     def _said(self) -> str:
         text = self._output.decode("utf-8", "replace").strip()
         return f"; its last output: {text[-_KEPT_OF_OUTPUT:]}" if text else ""
-
-
-def _told(name: str, answer: dict[str, Any]) -> SubjectFailed:
-    slug, detail = str(answer["error"]), str(answer.get("detail", ""))[:_KEPT_OF_OUTPUT]
-    for outcome, slugs in _OUTCOMES.items():
-        if slug in slugs:
-            return SubjectFailed(outcome, detail, str(answer.get("check", "")))
-    return SubjectFailed(Outcome.CRASH, f"{name}: {detail}")

@@ -14,6 +14,7 @@ import os
 import resource
 import socket
 import sys
+import threading
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -31,7 +32,8 @@ from kernels.harness.evaluation import (
     Outcome,
     PlanCandidate,
 )
-from kernels.harness.subject import Holding, Patience, Subject, SubjectFailed, SubjectLost
+from kernels.harness.failures import SubjectFailed, SubjectLost
+from kernels.harness.subject import Holding, Subject
 from kernels.locks import LockCancelled, machine_lock
 from kernels.records import loads, to_json
 
@@ -39,7 +41,7 @@ if TYPE_CHECKING:
     from kernels.harness.input_maker import InputMaker
     from kernels.harness.module_loading import ModuleLoading
     from kernels.harness.reference import Guard, Reference
-    from kernels.harness.verification import Verification
+    from kernels.harness.verification import Case, Verification
 
 LOCK_PATIENCE_S = 900.0
 _CANDIDATE = "the candidate"
@@ -88,6 +90,7 @@ class Supervisor:
         self.waited_s = 0.0
         self.subjects: list[Subject] = []
         self.module: ModuleLoading | None = None
+        self.ahead: Case | None = None
         self.verifying: Verification | None = None
         self.lock = "machine" if request.device == "host" else "cuda-0"
 
@@ -121,10 +124,14 @@ class Supervisor:
             try:
                 self._limit_own_memory()
                 maker = self._input_maker(stack)
+                self._wake_card()
                 baselines.start_others()
                 self.guard = Guard(self.report_fd, self.request.limits.seconds)
                 where = "cpu" if self.request.device == "host" else "cuda"
                 reference = Reference(self.request, self.guard, where, maker)
+                if self.request.device != "host":
+                    # A CPU's few cores are the candidate's while it loads and is checked.
+                    baselines.load_aside(reference)
                 processes = self._load_candidate(candidate, reference)
                 correct, estimate_s = self._verify(candidate, reference)
                 if not correct:
@@ -151,6 +158,13 @@ class Supervisor:
         stack.callback(maker.close)
         return maker
 
+    def _wake_card(self) -> None:
+        """Make this process's context on the card while the problem's model is being made on the CPU."""
+        if self.request.device != "host":
+            from kernels.harness import cardmemory
+
+            threading.Thread(target=cardmemory.wake, args=(True,), daemon=True).start()
+
     def spent(self) -> dict[str, float]:
         """Seconds that were not this process's own so far, by whose they were."""
         found = {"waiting": self.waited_s}
@@ -164,7 +178,7 @@ class Supervisor:
         def start(name: str, limits: Limits) -> Subject:
             return self._start(stack, name, limits, is_candidate=False)
 
-        return Baselines(self.request, self.layout, start, self._load)
+        return Baselines(self.request, self.layout, start, self._tell_to_load)
 
     def _start(self, stack: contextlib.ExitStack, name: str, limits: Limits, *, is_candidate: bool) -> Subject:
         problem = Path(self.request.problem_path)
@@ -206,7 +220,7 @@ class Supervisor:
     def _load_candidate(self, subject: Subject, reference: Reference) -> int:
         """Load the plan; gives how many processes the child's sandbox is made of."""
         self.findings.isolation = isolation.describe(self.method, None)
-        from kernels.harness import machine
+        from kernels.harness import machine, verification
 
         self.findings.machine = machine.describe(self.request.device, {})
         subject.wait_ready()
@@ -216,7 +230,11 @@ class Supervisor:
         if module is not None:
             module.before_load(subject)
         form, patience = (module.form(), module.building) if module else (self._plan_form(subject), None)
-        answer = self._load(subject, reference, form, copies_outputs=True, patience=patience)
+        self._tell_to_load(subject, reference, form, copies_outputs=True)
+        if self.request.device != "host":
+            # A module may take long, and this process would only wait.
+            self.ahead = verification.make_case(reference)
+        answer = subject.hear("load", patience)
         self.findings.once_s = float(answer["once_s"])
         self.findings.isolation = isolation.describe(self.method, answer["address_space_bytes"], subject.warm)
         facts = {"threads": str(answer["threads"]), "OpenMP runtimes": str(answer["openmp"])}
@@ -251,18 +269,12 @@ class Supervisor:
             form["artifacts"] = {symbol: subject.seen(path) for symbol, path in artifacts.items()}
         return form
 
-    def _load(
-        self,
-        subject: Subject,
-        reference: Reference,
-        what: dict[str, Any],
-        *,
-        copies_outputs: bool,
-        patience: Patience | None = None,
-    ) -> dict[str, Any]:
+    def _tell_to_load(
+        self, subject: Subject, reference: Reference, what: dict[str, Any], *, copies_outputs: bool
+    ) -> None:
         for name, tensor in subject.arena.parameters.items():
             tensor.copy_(reference.parameters[name])
-        return subject.ask(
+        subject.tell(
             {
                 "do": "load",
                 "subject": what,
@@ -270,8 +282,7 @@ class Supervisor:
                 "device": self.request.device,
                 "copies_outputs": copies_outputs,
                 "address_space_bytes": self._address_space(),
-            },
-            patience,
+            }
         )
 
     def _verify(self, subject: Subject, reference: Reference) -> tuple[bool, float]:
@@ -283,7 +294,7 @@ class Supervisor:
             self.findings.checks += checks.spec_checks(planned, list(self.request.signature.outputs))
         if any(check.failed for check in self.findings.checks):
             return False, 0.0
-        verifying = self.verifying = verification.Verification(self.request, reference, subject)
+        verifying = self.verifying = verification.Verification(self.request, reference, subject, self.ahead)
         self.findings.checks += verifying.run()
         if self.module is not None:
             self.findings.checks.append(self.module.structure_check())

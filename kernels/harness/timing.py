@@ -20,7 +20,8 @@ from kernels.harness.arena import INPUT_SETS, poison, same_bits
 from kernels.harness.checks import Round
 from kernels.harness.comparison import measure
 from kernels.harness.evaluation import Check, Limits, Outcome, StageShare, Timing, Tolerance
-from kernels.harness.subject import Subject, SubjectFailed
+from kernels.harness.failures import SubjectFailed
+from kernels.harness.subject import Subject
 from kernels.harness.verification import Case, compare, fill, inputs_kept
 
 MINIMUM_CALLS = 10

@@ -19,8 +19,9 @@ from kernels.harness.checks import Round
 from kernels.harness.comparison import Expected, disagree, magnitude, measure, moved
 from kernels.harness.correctness import RoundErrors
 from kernels.harness.evaluation import Check, EvaluationRequest, Outcome, PlanCandidate, Tolerance
+from kernels.harness.failures import SubjectFailed
 from kernels.harness.reference import Change, ProblemFailed, Reference
-from kernels.harness.subject import Patience, Subject, SubjectFailed
+from kernels.harness.subject import Patience, Subject
 from kernels.harness.tolerance import UNIT_ROUNDOFF
 from kernels.problems.inspection import TensorSpec
 
@@ -95,10 +96,13 @@ def make_case(reference: Reference, change: Change = Change.NONE) -> Case:
 class Verification:
     """All correctness rounds of one candidate. ``call_s`` is about how long its last call took, by the host clock.
 
-    ``rounds`` are the records of those that were made, or could not be.
+    ``rounds`` are the records of those that were made, or could not be. ``ahead`` is a case for the first of them,
+    where one was made before.
     """
 
-    def __init__(self, request: EvaluationRequest, reference: Reference, subject: Subject) -> None:
+    def __init__(
+        self, request: EvaluationRequest, reference: Reference, subject: Subject, ahead: Case | None = None
+    ) -> None:
         self._request = request
         self._reference = reference
         self._subject = subject
@@ -109,6 +113,7 @@ class Verification:
         self._first: dict[int, list[Tensor]] = {}
         self._plain_magnitude = 0.0
         self._last: Case | None = None
+        self._ahead = ahead
 
     def run(self) -> list[Check]:
         """All checks but that of strided inputs. Raises ProblemFailed and SubjectFailed."""
@@ -116,7 +121,8 @@ class Verification:
         others: list[Check] = []
         number = 0
         for number in range(max(self._request.rounds, _LEAST_ROUNDS) - len(_CHANGED_ROUNDS)):
-            case = self._last = make_case(self._reference)
+            case = self._last = self._ahead or make_case(self._reference)
+            self._ahead = None
             self._plain_magnitude = max(self._plain_magnitude, magnitude(case.expected))
             where = "fresh values" + (", new storage" if 0 < number < INPUT_SETS else "")
             plain.append(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from kernels.codegen.cuda.errors import LinkHasNoRows, OperandIsNotAligned
 from kernels.codegen.emission import StageCode
 from kernels.codegen.sm90a import emit_stage
 from kernels.codegen.sm90a.conv_copy import COPY_KERNEL, block_channels
-from kernels.dsl.conv_product import as_product, row_strides
+from kernels.dsl.conv_product import as_product, joined_taps, row_strides
 from kernels.dsl.ir import Stage
 from kernels.dsl.views import channels_last, fresh
 from kernels.dtypes import DType
@@ -180,3 +181,57 @@ def test_the_copy_reverses_the_taps_of_a_transposed_weight(tmp_path: Path) -> No
     numbers = [4, 3, 5, outer, -down, -along, 6, 8, channel]
     copied(w, y, numbers, 2 * down + 4 * along, "float", tmp_path)
     assert torch.equal(y, torch.nn.functional.pad(w.flip(2, 3).permute(1, 2, 3, 0), (0, 2)))
+
+
+def test_taps_of_few_channels_are_read_as_channels_of_one(golden: Callable[[str], None]) -> None:
+    x, w = channels_last("x", F16, (4, 16, 20, 24)), channels_last("w", F16, (32, 16, 3, 5))
+    stage = tensor_core(x, w, padding=(1, 0), stride=(1, 2), tile=[128, 64, 64])
+    found = sizes(stage)
+    assert (found["channels"], found["kernel0"], found["kernel1"]) == (5 * 16, 3, 1)
+    assert (found["input1"], found["step_a1"], found["stride1"]) == (24 - 4, 16, 2)
+    assert (found["padding0"], found["behind0"], found["padding1"], found["behind1"]) == (1, 1, 0, 0)
+    golden(code(stage).unit.source)
+
+
+def test_taps_that_are_joined_are_copied_as_they_are() -> None:
+    x, w = fresh("x", F32, (2, 3, 10, 10)), fresh("w", F32, (8, 3, 3, 3))
+    stage = tensor_core(x, w, out=F32, padding=0, tile=[64, 64, 32])
+    found = sizes(stage)
+    assert (found["channels"], found["lanes"], found["joined"], found["input1"]) == (24, 8, 3, 8)
+    source = code(stage).unit.source
+    assert "{uint32_t(batch), uint32_t(input0), uint32_t((input1 + joined - 1))}" in source
+    assert "{uint32_t(n), uint32_t(kernel0), uint32_t(joined)}" in source
+    assert "{input0 * (input1 + joined - 1) * lanes, (input1 + joined - 1) * lanes, lanes, 1}" in source
+    assert code(stage).workspace_bytes == -(-2 * 100 * 8 * 2 // 256) * 256 + -(-8 * 9 * 8 * 2 // 256) * 256
+
+
+@pytest.mark.parametrize(
+    ("x", "w", "rest"),
+    [
+        ((2, 16, 9, 9), (8, 16, 3, 3), {"padding": (0, 1)}),
+        ((2, 16, 9, 9), (8, 16, 3, 3), {"padding": 0, "dilation": (1, 2)}),
+        ((2, 64, 9, 9), (8, 64, 3, 3), {"padding": 0}),
+        ((2, 16, 9, 9), (8, 16, 3, 1), {"padding": 0}),
+    ],
+)
+def test_taps_stay_apart_where_they_read_padding_or_lie_apart_or_fill_a_step(
+    x: tuple[int, ...], w: tuple[int, ...], rest: dict[str, Any]
+) -> None:
+    stage = tensor_core(channels_last("x", F16, x), channels_last("w", F16, w), **rest)
+    assert joined_taps(stage.attributes, "f16", *stage.operands[:2]) == 1
+    assert sizes(stage)["kernel1"] == w[-1]
+
+
+def test_taps_of_a_row_with_gaps_stay_apart() -> None:
+    x, w = channels_last("x", F16, (2, 16, 9, 9)), channels_last("w", F16, (8, 16, 3, 3))
+    stage = tensor_core(x, w, padding=0)
+    assert joined_taps(stage.attributes, "f16", x, w) == 3
+    wide = replace(x, strides=(9 * 9 * 32, 1, 9 * 32, 32))
+    assert joined_taps(stage.attributes, "f16", wide, w) == 1
+
+
+def test_a_transposed_convolution_without_padding_joins_its_taps() -> None:
+    x, w = channels_last("x", F16, (4, 8, 20, 20)), fresh("w", F16, (8, 32, 3, 3))
+    found = sizes(tensor_core(x, w, transposed=True, padding=(1, 2)))
+    assert (found["channels"], found["kernel1"], found["input1"], found["padding1"]) == (24, 1, 18, 0)
+    assert found["padding0"] == 1

@@ -61,6 +61,23 @@ def test_the_schedule_follows_the_length_of_the_sum() -> None:
     assert last(program(body + ".tile(192, 64, 64)", *wide)).knobs["schedule"] == "pingpong"
 
 
+def test_few_channels_have_tiles_that_share_the_filters_loads() -> None:
+    body = TURNED + "  y = conv2d(xl, wl)"
+    knobs = last(program(body, "4 16 1024 1024", "128 16 3 3", "4 128 1022 1022", "f16")).knobs
+    assert (knobs["tile"], knobs["cluster"], knobs["schedule"]) == ([256, 128, 64], [2, 1], "cooperative")
+    # Five taps of sixteen channels in each row of the kernel are two steps.
+    longer = last(program(body, "4 16 1024 1024", "128 16 3 5", "4 128 1022 1020", "f16")).knobs
+    assert (longer["tile"], longer["schedule"]) == ([128, 128, 64], "pingpong")
+
+
+def test_an_odd_number_of_many_tiles_shares_loads_as_well() -> None:
+    body = TURNED + "  y = conv2d(xl, wl)"
+    many = last(program(body, "17 64 131 131", "64 64 3 3", "17 64 129 129", "f16"))
+    few = last(program(body, "3 64 131 131", "64 64 3 3", "3 64 129 129", "f16"))
+    assert -(-17 * 129 * 129 // 128) % 2 == -(-3 * 129 * 129 // 128) % 2 == 1
+    assert (many.knobs["cluster"], few.knobs["cluster"]) == ([2, 1], [1, 1])
+
+
 def test_the_plain_kernel_is_a_caution_that_names_the_mend() -> None:
     made = program("  y = conv2d(x, w, padding=1)")
     assert cautions(made) == ["math"]

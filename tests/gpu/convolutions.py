@@ -97,6 +97,32 @@ TENSOR_CORES = (
         (2, 24, 5, 7, 9), (24, 48, 3, 3, 5), (2, 48, 7, 9, 9), "f16",
         lambda nn, x, w: nn.conv_transpose3d(x, w, dilation=(1, 2, 1), padding=(0, 1, 2)), HALF,
     ),
+    _tensor_core(
+        "conv2d_joined_taps_bf16", "conv2d(xl, wl, stride=(1, 2), padding=(1, 0)) >> bias(b) >> gelu()",
+        (8, 16, 57, 65), (64, 16, 3, 5), (8, 64, 57, 31), "bf16",
+        lambda nn, x, w, b: nn.gelu(nn.conv2d(x, w, stride=(1, 2), padding=(1, 0)) + b[:, None, None]), BRAIN,
+        {"b": ("f32", (64,))},
+    ),
+    _tensor_core(
+        "conv1d_joined_taps_tf32", "conv1d(xl, wl) >> relu()",
+        (4, 12, 1003), (32, 12, 7), (4, 32, 997), "f32",
+        lambda nn, x, w: nn.relu(nn.conv1d(x, w)), TF32, policy="tf32",
+    ),
+    _tensor_core(
+        "conv2d_joined_taps_copied", "conv2d(x, w, stride=4).math(f16) >> bias(b) >> relu()",
+        (8, 3, 115, 115), (64, 3, 11, 11), (8, 64, 27, 27), "f32",
+        lambda nn, x, w, b: nn.relu(nn.conv2d(x, w, b, stride=4)), HALF, {"b": ("f32", (64,))},
+    ),
+    _tensor_core(
+        "conv_transpose2d_joined_taps_f16", "conv_transpose2d(xl, w, padding=2)",
+        (4, 8, 20, 20), (8, 32, 3, 3), (4, 32, 18, 18), "f16",
+        lambda nn, x, w: nn.conv_transpose2d(x, w, padding=2), HALF,
+    ),
+    _tensor_core(
+        "conv3d_joined_taps_f16", "conv3d(xl, wl, dilation=(2, 1, 1)).tile(128, 64, 16)",
+        (2, 8, 9, 17, 15), (40, 8, 2, 3, 3), (2, 40, 7, 15, 13), "f16",
+        lambda nn, x, w: nn.conv3d(x, w, dilation=(2, 1, 1)), HALF,
+    ),
     Case(
         "conv2d_padded_channels",
         """

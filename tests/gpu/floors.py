@@ -2,7 +2,7 @@
 
     python -m tests.gpu.floors build/gpu/figures.json build/gpu/suite.json [--card h200] [--json FILE]
 
-Takes the times that ``bench`` and ``run_suite`` (one case at a time) measured; needs no card. The floor is that of the
+Takes the times that ``bench`` and ``run_suite`` measured; needs no card. The floor is that of the
 case's reference in torch, counted and bounded as any problem's, with the element types of the program's results; where
 the reference only looks at its input in another order, a copy stands for it. Exit status 1 where a time lies below its
 floor.

@@ -183,6 +183,7 @@ class ModelNew(torch.nn.Module):
         self.bias = torch.nn.Parameter(torch.zeros(width))
 
     def forward(self, x):
+        x = x.contiguous()
         y = torch.empty_like(x)
         blocks = (triton.cdiv(x.numel(), 1024),)
         bias_relu[blocks](x, self.bias, y, x.numel(), x.shape[1], BLOCK=1024)
@@ -202,7 +203,8 @@ __global__ void kernel(const float* x, const float* bias, float* y, long size, l
   if (i < size) y[i] = fmaxf(x[i] + bias[i % width], 0.0f);
 }
 
-torch::Tensor bias_relu(torch::Tensor x, torch::Tensor bias) {
+torch::Tensor bias_relu(torch::Tensor given, torch::Tensor bias) {
+  auto x = given.contiguous();
   auto y = torch::empty_like(x);
   const long size = x.numel();
   kernel<<<(size + 255) / 256, 256, 0, c10::cuda::getCurrentCUDAStream()>>>(

@@ -3,15 +3,18 @@
     python -m tests.gpu.run_suite --build-only --cache DIR     # where nvcc is: writes DIR/<symbol>.so, DIR/<case>.json
     python -m tests.gpu.run_suite --cache DIR --json FILE      # where the card is: needs torch, and the folder
 
-Where a case's files are missing, it is built first. One failing program does not stop the others.
+Where a case's files are missing, it is built first. One failing program does not stop the others. Cases that run
+side by side take turns with the card: whatever one times, it has the card to itself.
 """
 
 from __future__ import annotations
 
 import argparse
 import ctypes
+import datetime
 import json
 import math
+import statistics
 import subprocess
 import sys
 import time
@@ -20,7 +23,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from kernels.locks import machine_lock
 from tests.gpu.case import Case
+from tests.gpu.pairs import WARMUP, Clock
 from tests.gpu.programs import CASES
 
 if TYPE_CHECKING:
@@ -28,7 +33,9 @@ if TYPE_CHECKING:
     from kernels.problems.inspection import Signature
 
 BUILD_LIMIT_S = 600.0
-RUN_LIMIT_S = 150.0
+RUN_LIMIT_S = 300.0
+_LOCK = "suite"
+"""What cases hold while they use the card: together to compare, alone to time."""
 TORCH_TYPES = {
     "f32": "float32", "f16": "float16", "bf16": "bfloat16", "i64": "int64", "i32": "int32",
     "f8e4m3": "float8_e4m3fn", "f8e5m2": "float8_e5m2",
@@ -113,6 +120,17 @@ def run_case(case: Case, cache: Path) -> dict[str, Any]:
 
     if not _manifest(case, cache).exists():
         build(case, cache)
+    with machine_lock(False, name=_LOCK):
+        runner, given, found = _checked(case, cache)
+    with machine_lock(True, name=_LOCK):
+        times = {"ms": time_ms(lambda: runner.run(once=False)), "baseline_ms": _baseline_ms(case, given)}
+    return {**found, **times, "device": torch.cuda.get_device_name(), "torch": torch.__version__}
+
+
+def _checked(case: Case, cache: Path) -> tuple[PlanRunner, dict[str, Any], dict[str, Any]]:
+    """The case's runner, its tensors, and what comparing with float64 gave."""
+    import torch
+
     plan = json.loads(_manifest(case, cache).read_text(encoding="utf-8"))["plan"]
     torch.manual_seed(len(case.name))
     given = {}
@@ -131,17 +149,14 @@ def run_case(case: Case, cache: Path) -> dict[str, Any]:
     error = float((output - reference).norm() / reference.norm())
     runner.run(once=False)
     torch.cuda.synchronize()
-    return {
+    found = {
         "error": error,
         "tolerance": case.tolerance,
         "worst": float((output - reference).abs().max() / reference.abs().max()),
         "passed": math.isfinite(error) and error <= case.tolerance,
         "repeats": bool(torch.equal(output, joined(runner.outputs))),
-        "ms": time_ms(lambda: runner.run(once=False)),
-        "baseline_ms": _baseline_ms(case, given),
-        "device": torch.cuda.get_device_name(),
-        "torch": torch.__version__,
     }
+    return runner, given, found
 
 
 def joined(results: Any) -> Any:
@@ -166,20 +181,11 @@ def _baseline_ms(case: Case, given: dict[str, Any]) -> float | None:
 
 
 def time_ms(call: Any, rounds: int = 30) -> float:
-    """Median of ``rounds`` calls in milliseconds by CUDA events, after five to warm up; caches are as they are."""
-    import torch
-
-    for _ in range(5):
+    """Median of ``rounds`` single calls in milliseconds, after five to warm up, each behind a flush of L2."""
+    clock = Clock()
+    for _ in range(WARMUP):
         call()
-    times = []
-    for _ in range(rounds):
-        start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-        start.record()
-        call()
-        end.record()
-        end.synchronize()
-        times.append(start.elapsed_time(end))
-    return float(sorted(times)[len(times) // 2])
+    return statistics.median(clock.ms(call) for _ in range(rounds))
 
 
 class PlanRunner:
@@ -290,6 +296,17 @@ def row(name: str, answer: dict[str, Any]) -> str:
     )
 
 
+def report_of(answers: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """The answers with the day, and the card and torch that they name themselves."""
+    named = next((answer for answer in answers.values() if "device" in answer), {})
+    rows = {
+        name: {key: value for key, value in answer.items() if key not in ("device", "torch")}
+        for name, answer in answers.items()
+    }
+    today = datetime.datetime.now(datetime.UTC).date().isoformat()
+    return {"date": today, "card": named.get("device"), "torch": named.get("torch"), "cases": rows}
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Exit status 0 where every case passed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -297,7 +314,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--build-only", action="store_true")
     parser.add_argument("--json", type=Path)
     parser.add_argument("--only", nargs="*", default=[], help="names of cases")
-    parser.add_argument("--jobs", type=int, default=1, help="cases at a time; with more than one, times are no use")
+    parser.add_argument("--jobs", type=int, default=1, help="cases at a time")
     parser.add_argument("--one", help=argparse.SUPPRESS)
     parser.add_argument("--mode", default="run", help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
@@ -315,7 +332,7 @@ def main(arguments: list[str] | None = None) -> int:
             answers[case.name] = answer
             print(row(case.name, answer), flush=True)
             if options.json:
-                options.json.write_text(json.dumps(answers, indent=1), encoding="utf-8")
+                options.json.write_text(json.dumps(report_of(answers), indent=1) + "\n", encoding="utf-8")
     passed = sum(bool(answer["passed"]) for answer in answers.values())
     print(f"{passed} of {len(answers)} passed")
     return 0 if passed == len(answers) else 1

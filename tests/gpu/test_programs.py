@@ -58,6 +58,6 @@ def test_a_failing_program_is_a_row_and_not_the_end(tmp_path: Path) -> None:
     (tmp_path / "cast_back.json").write_text(json.dumps({"plan": {}}), encoding="utf-8")
     report = tmp_path / "report.json"
     assert main(["--cache", str(tmp_path), "--only", "cast_back", "--json", str(report)]) == 1
-    answer = json.loads(report.read_text(encoding="utf-8"))["cast_back"]
+    answer = json.loads(report.read_text(encoding="utf-8"))["cases"]["cast_back"]
     assert not answer["passed"]
     assert row("cast_back", answer).startswith("cast_back                        FAILED")

@@ -13,8 +13,8 @@ import torch
 from kernels.harness import activity, tracing
 from kernels.harness.activity import activity_checks, activity_of, demangled, symbols_of, whose
 from kernels.harness.evaluation import Outcome
+from kernels.harness.failures import SubjectFailed
 from kernels.harness.measures import Activity
-from kernels.harness.subject import SubjectFailed
 
 CALL: list[list[Any]] = [
     ["kernel", "ours(float*)", 1_000, 600],

@@ -12,7 +12,7 @@ from kernels.harness import arena, evaluate, timing
 from kernels.harness.baseline_subjects import Baselines, free_bytes
 from kernels.harness.baselines import BaselineKind
 from kernels.harness.evaluation import EAGER, Limits, Outcome
-from kernels.harness.subject import SubjectFailed
+from kernels.harness.failures import SubjectFailed
 from kernels.harness.verification import make_case
 from tests.harness.conftest import MakeRequest
 from tests.harness.local import local
@@ -155,9 +155,12 @@ class FakeSubject:
             raise SubjectFailed(Outcome.OUT_OF_MEMORY, f"{self.name} ran out of memory")
 
     def ask(self, message: dict[str, Any]) -> dict[str, Any]:
-        if self.fails == message["do"]:
+        return self.hear(message["do"])
+
+    def hear(self, what: str) -> dict[str, Any]:
+        if self.fails == what:
             raise SubjectFailed(Outcome.TIMEOUT, f"{self.name} took longer than 200 s and was stopped")
-        return {"settings": "some", "seconds": 2.0} if message["do"] == "prepare" else {}
+        return {"settings": "some", "seconds": 2.0} if what == "prepare" else {}
 
     def close(self) -> None:
         self.closed = True
@@ -173,7 +176,7 @@ def _baselines(
         return started[-1]
 
     request = make_request("bias_relu", baselines=kinds)
-    return Baselines(request, arena.lay_out(SIGNATURE), start, lambda *_, **__: {}), started
+    return Baselines(request, arena.lay_out(SIGNATURE), start, lambda *_, **__: None), started
 
 
 REFERENCE: Any = SimpleNamespace(inputs=list)
@@ -217,6 +220,22 @@ def test_a_baseline_that_cannot_be_loaded_is_absent_with_its_reason(make_request
     assert [baseline.kind for baseline in found.live] == [BaselineKind.EAGER]
     assert found.absent == {BEST: f"{BEST} ran out of memory"}
     assert started[1].closed
+
+
+def test_baselines_may_load_while_the_candidate_is_looked_at(make_request: MakeRequest) -> None:
+    told: list[str] = []
+    found, started = _baselines(make_request, (BaselineKind.EAGER, BaselineKind.BEST), failing=BEST)
+    found._load = lambda subject, *_, **__: told.append(subject.name)
+    found.start_first()
+    found.start_others(lambda _: 2**40)
+    found.load_aside(REFERENCE)
+    assert told == [EAGER]
+    assert found.live == [], "nobody has waited for it yet"
+    assert found.absent == {BEST: f"{BEST} ran out of memory"}
+    assert started[1].closed
+    found.load(REFERENCE)
+    assert told == [EAGER], "it is told once"
+    assert [baseline.kind for baseline in found.live] == [BaselineKind.EAGER]
 
 
 def test_one_that_compiles_for_too_long_is_absent_with_its_reason(make_request: MakeRequest) -> None:

@@ -11,7 +11,7 @@ import torch
 from kernels.harness import timing
 from kernels.harness.arena import INPUT_SETS
 from kernels.harness.evaluation import EvaluationRequest, Limits, Outcome
-from kernels.harness.subject import SubjectFailed
+from kernels.harness.failures import SubjectFailed
 from kernels.harness.verification import fill, make_case
 from tests.harness.conftest import MakeRequest
 from tests.harness.local import local

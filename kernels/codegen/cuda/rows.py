@@ -53,6 +53,10 @@ _PART = """
   int64_t part = (vectors + p.splits - 1) / p.splits, first = block / p.rows * part;
   int64_t end = first + part < vectors ? first + part : vectors;
 """
+_TURNS = """
+  // Blocks of a row take turns with it, so that all read side by side: parts far apart come from memory more slowly.
+  int64_t first = block / p.rows * (Batch * Threads), end = vectors;
+"""
 _EDGES = """
   // Elements in front of the first whole vector, and with those behind the last one.
   int head = int((Lanes - start % Lanes) % Lanes);
@@ -125,13 +129,13 @@ class _RowsEmitter(RowText):
 
     # Gathering.
 
-    def _write_batches(self) -> None:
-        """Take in the vectors from ``first`` to ``end`` of the row at ``start``, and its edges."""
+    def _write_batches(self, others: str = "") -> None:
+        """Take in the vectors from ``first`` to ``end`` of the row at ``start``; ``others`` times as far apart."""
         out, base = self.out, f"x + start + {self.head}"
         at, one = "(at + i * Threads) * Lanes", "at * Lanes"
         out.lines(f"""
   int64_t at = first + thread;
-  for (; at + (Batch - 1) * Threads < end; at += Batch * Threads) {{
+  for (; at + (Batch - 1) * Threads < end; at += {others}Batch * Threads) {{
     Vector<{self.read}> in[Batch];
 #pragma unroll
     for (int i = 0; i < Batch; ++i) {{ in[i] = load({base}column_start(p, {at})); }}""")
@@ -212,9 +216,9 @@ class _RowsEmitter(RowText):
         out.lines("  int thread = threadIdx.x;\n  int64_t block = blockIdx.x, r = block % p.rows;")
         out.lines("  int64_t start = row_start(p, r);")
         out.lines(_EDGES if self.ragged else "  int64_t vectors = p.columns / Lanes;")
-        out.lines(_PART)
+        out.lines(_TURNS if self.reduces else _PART)
         out.line("  State row = State::none();")
-        self._write_batches()
+        self._write_batches("p.splits * " if self.reduces else "")
         self._write_edges("first == 0 && ")
         out.lines(
             "  row = join_all(row);\n  if (thread == 0) { states[r * p.splits + block / p.rows] = row; }\n}\n"

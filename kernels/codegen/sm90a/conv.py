@@ -4,7 +4,9 @@ A convolution is the product of x, whose rows are the pixels of the result, and 
 depth is (channels, taps). TMA's im2col mode reads the rows from x where it lies, channels innermost. CUTLASS 4.2 has
 that load for sm_90 as a collective (``CollectiveConv``) with one non-persistent schedule of its own. Here the
 collective is put under the kernels that gemm uses (cooperative, pingpong, stream-K), with the same epilogues: the
-result, channels innermost too, is a row-major matrix [pixels, filters].
+result, channels innermost too, is a row-major matrix [pixels, filters]. Where few channels would leave most of a step
+of the depth empty, the taps of the last dimension are read as channels of one tap (``conv_product.joined_taps``): what
+is called ``channels``, ``kernel`` and ``input`` in the code is then what the loads see.
 
 A transposed convolution with a stride of 1 is a convolution with its weight's taps reversed, which a copy does. It
 takes no groups and no transposed strides: those are ``cuda.conv_simt``'s.
@@ -33,7 +35,7 @@ from kernels.codegen.sm90a.gemm import (
 from kernels.codegen.sm90a.gemm import schedule as schedule_of
 from kernels.codegen.sm90a.orientation import Orientation
 from kernels.codegen.sm90a.visitor import VisitorTree
-from kernels.dsl.conv_product import as_product, copied, plain_window
+from kernels.dsl.conv_product import as_product, copied, depth_channels, joined_taps, plain_window
 from kernels.dsl.ir import Stage
 from kernels.dsl.syntax import Assign
 from kernels.dtypes import DType
@@ -101,6 +103,10 @@ class ConvEmitter(GemmEmitter):
         self.orientation = Orientation(transposed=False)
         self.dims = int(stage.attributes["dims"])
         self.transposed = stage.attributes["kind"] == "conv_transpose"
+        x, w = stage.operands[:2]
+        word = str(stage.attributes["math"])
+        self.copy_width = depth_channels(stage.attributes, word, x)
+        self.joined = joined_taps(stage.attributes, word, x, w)
         self.channel_copies = self._plan_channel_copies()
         self._check_loads()
         self._declare_arguments()
@@ -126,12 +132,6 @@ class ConvEmitter(GemmEmitter):
                 require_tma(self.stage.name, value, value.shape[1], tuple(pitches))
         require_tma(self.stage.name, self.stage.result, self.stage.result.shape[-1], ())
 
-    @property
-    def _channels(self) -> int:
-        """Channels as they are multiplied, copies' padding and all."""
-        copy = self.channel_copies[0]
-        return copy.padded if copy else int(self.conv.attributes["channels"])
-
     def _declare_arguments(self) -> None:
         arguments, attributes = self.arguments, self.conv.attributes
         for parameter, value in zip("ab", self.conv.operands, strict=False):
@@ -139,11 +139,14 @@ class ConvEmitter(GemmEmitter):
         arguments.size("m", self.stage.result.shape[0])
         arguments.size("n", self.stage.result.shape[1])
         arguments.size("batch", attributes["batch"])
-        arguments.size("channels", self._channels)
+        arguments.size("channels", self.copy_width * self.joined)
         geometry = self._geometry()
         for name in _BY_AXIS:
             for axis, size in enumerate(geometry[name]):
                 arguments.size(f"{name}{axis}", size)
+        if self.joined > 1 and any(self.channel_copies):
+            arguments.size("joined", self.joined)
+            arguments.size("lanes", self.copy_width)
         for parameter, value, copy in zip("ab", self.conv.operands, self.channel_copies, strict=False):
             if copy is not None:
                 copy.declare(arguments)
@@ -153,14 +156,28 @@ class ConvEmitter(GemmEmitter):
 
     def _geometry(self) -> dict[str, tuple[int, ...]]:
         """By name of the spatial numbers; a transposed convolution's are those of the plain one that it is."""
-        window = plain_window(self.conv.attributes)
-        own = {
+        window, attributes = plain_window(self.conv.attributes), self.conv.attributes
+        *extents, extent = attributes["input"]
+        *taps, last = attributes["kernel"]
+        return {
+            "input": (*extents, extent - self.joined + 1),
+            "kernel": (*taps, last // self.joined),
             "stride": window.stride,
             "padding": window.padding,
             "behind": window.behind,
             "dilation": window.dilation,
         }
-        return {name: own[name] if name in own else tuple(self.conv.attributes[name]) for name in _BY_AXIS}
+
+    def _copy_extents(self, name: str) -> list[str]:
+        """The spatial sizes of what is copied, which taps read as channels are not taken from."""
+        found = [f"{name}{axis}" for axis in range(self.dims)]
+        if self.joined > 1:
+            found[-1] = f"({found[-1]} + joined - 1)" if name == "input" else "joined"
+        return found
+
+    @property
+    def _copy_channels(self) -> str:
+        return "lanes" if self.joined > 1 else "channels"
 
     def _step_names(self, parameter: str) -> list[str]:
         return [f"outer_{parameter}", *(f"step_{parameter}{axis}" for axis in range(self.dims))]
@@ -201,7 +218,7 @@ class ConvEmitter(GemmEmitter):
         out.line()
         self.tree.write_functors(out)
         if any(self.channel_copies):
-            out.line(f"constexpr int CopyChannels = {block_channels(self._channels)};")
+            out.line(f"constexpr int CopyChannels = {block_channels(self.copy_width)};")
             out.lines(COPY_KERNEL)
             out.line()
         self.tree.write_types(out)
@@ -279,9 +296,9 @@ class ConvEmitter(GemmEmitter):
         out.line("  cudaStream_t on = static_cast<cudaStream_t>(stream);")
         for index, copy in enumerate(self.channel_copies):
             if copy is not None:
-                name = ("input", "kernel")[index]
-                extents = [f"{name}{axis}" for axis in range(self.dims)]
-                copy.write_launch(out, ("batch", "n")[index], extents, origins.operand(index))
+                extents = self._copy_extents(("input", "kernel")[index])
+                outer, mu = ("batch", "n")[index], origins.operand(index)
+                copy.write_launch(out, outer, extents, self._copy_channels, mu)
         self._write_geometry()
         tree_arguments = self.tree.write_arguments(out)
         self._write_problem(tree_arguments)
@@ -295,20 +312,22 @@ class ConvEmitter(GemmEmitter):
         def ints(*names: str) -> str:
             return f"{{{', '.join(f'int({name})' for name in names)}}}"
 
-        out.line("  typename Mainloop::Geometry geometry(")
+        note = f"{self.joined} taps of the last dimension read as channels" if self.joined > 1 else ""
+        out.line("  typename Mainloop::Geometry geometry(", note)
         out.line("      cutlass::conv::Mode::kCrossCorrelation,")
         for parameter, name, outer in (("a", "input", "batch"), ("b", "kernel", "n")):
             extents = [f"{name}{axis}" for axis in axes]
-            shape = ints(outer, *extents, "channels")
-            out.line(f"      {shape}, {{{', '.join(self._operand_steps(parameter, extents))}, 1}},")
+            shape, steps = ints(outer, *extents, "channels"), ", ".join(self._operand_steps(parameter, name))
+            out.line(f"      {shape}, {{{steps}, 1}},")
         for pair, end in ((("padding", "behind"), ","), (("stride", "dilation"), ", 1);")):
             out.line(f"      {', '.join(ints(*(f'{name}{axis}' for axis in axes)) for name in pair)}{end}")
 
-    def _operand_steps(self, parameter: str, extents: list[str]) -> list[str]:
+    def _operand_steps(self, parameter: str, name: str) -> list[str]:
         """Strides of all dimensions but the channels, outermost first; those of a copy are dense."""
         if self.channel_copies["ab".index(parameter)] is None:
             return self._step_names(parameter)
-        return [" * ".join([*extents[axis:], "channels"]) for axis in range(self.dims + 1)]
+        extents = self._copy_extents(name)
+        return [" * ".join([*extents[axis:], self._copy_channels]) for axis in range(self.dims + 1)]
 
     def _write_problem(self, tree_arguments: str) -> None:
         out, source = self.out, self.tree.source

@@ -129,8 +129,8 @@ class ChannelsCopy:
             arguments.size(f"from_{self.role}_step{axis}", stride)
         arguments.size(f"offset_{self.role}", self.start)
 
-    def write_launch(self, out: SourceWriter, outer: str, extents: list[str], mu: int) -> None:
-        """Launch the copy; declares ``copy_<role>``. ``outer`` and ``extents`` name the sizes of its positions."""
+    def write_launch(self, out: SourceWriter, outer: str, extents: list[str], channels: str, mu: int) -> None:
+        """Launch the copy; declares ``copy_<role>``. ``outer`` and ``extents`` are the sizes of its positions."""
         role, element = self.role, CUTLASS_TYPES[self.dtype]
         source = CUTLASS_TYPES[self.value.dtype]
         steps = [f"from_{role}_step{axis}" for axis in range(len(extents))]
@@ -144,4 +144,4 @@ class ChannelsCopy:
         out.line(f"  launch_copy<{inner}>({first}, copy_{role},")
         counts = ", ".join(f"uint32_t({name})" for name in (outer, *extents))
         positions = f"{{{counts}}}, {{{', '.join([f'from_{role}_outer', *steps])}}}"
-        out.line(f"      Positions{{{positions}, copied_{role}, channels, from_{role}_channel}}, on);")
+        out.line(f"      Positions{{{positions}, copied_{role}, {channels}, from_{role}_channel}}, on);")
