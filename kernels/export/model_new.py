@@ -17,6 +17,7 @@ from typing import Any
 from kernels.codegen.emission import Emission, Launch, TorchCall
 from kernels.codegen.host import INCLUDE
 from kernels.dtypes import DType
+from kernels.export.quick import quick
 from kernels.problems.inspection import Inspection
 from kernels.toolchain import gxx, nvcc
 
@@ -62,6 +63,7 @@ def export(
         "problem_source": quoted(problem),
         "headers": _texts(_headers(emission)),
         "sources": _texts(sources),
+        "quick": quick(plan, inspection.signature.constants, cuda=cuda),
         "binaries": _table({symbol: _packed(binary) for symbol, binary in (binaries or {}).items()}),
     }
     return Template(_TEMPLATE.read_text(encoding="utf-8")).substitute(blanks)

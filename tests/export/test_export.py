@@ -98,6 +98,68 @@ def test_an_exported_file_is_the_problems_model(
     assert all(found.values()), found
 
 
+QUICK_PROGRAM = """program linear(x: f32[M, K], gemm.weight: f32[N, K], gemm.bias: f32[N]) -> f32[M, N]
+  w = cast(gemm.weight, f32) @once
+  y = gemm(x, w.T) >> bias(gemm.bias)
+  z = map(y) >> relu()
+  return z
+"""
+QUICK_CHECK = """
+import copy, json, sys, torch
+problem, exported = {}, {}
+exec(open(sys.argv[1]).read(), problem)
+problem.update(problem["SIZES"]["cpu"])
+exec(open(sys.argv[2]).read(), exported)
+model = problem["Model"](*problem["get_init_inputs"]())
+ours = exported["ModelNew"](*problem["get_init_inputs"]())
+ours.load_state_dict(model.state_dict())
+inputs = problem["get_inputs"]()
+general, asked = exported["ModelNew"]._general, []
+exported["ModelNew"]._general = lambda self, given: (asked.append(1), general(self, given))[1]
+
+def looked(mine, theirs, *tensors):
+    \"\"\"Whether the general way was asked, and that the result is right.\"\"\"
+    asked.clear()
+    assert torch.allclose(mine(*tensors), theirs(*tensors), rtol=1e-4, atol=1e-4)
+    return len(asked)
+
+found = {"first": looked(ours, model, *inputs), "second": looked(ours, model, *inputs)}
+found["strided"] = looked(ours, model, inputs[0].t().contiguous().t())
+found["after strided"] = looked(ours, model, *inputs)
+with torch.no_grad():
+    for a, b in zip(model.parameters(), ours.parameters()):
+        a.mul_(1.5), b.mul_(1.5)
+found["written to"] = looked(ours, model, *inputs)
+ours.gemm.weight.data = model.gemm.weight.data = torch.randn_like(model.gemm.weight)
+found["other memory"] = looked(ours, model, *inputs)
+ours.gemm = model.gemm = torch.nn.Linear(1024, 1024)
+found["other module"] = looked(ours, model, *inputs)
+twin, other = copy.deepcopy(ours), copy.deepcopy(model)
+with torch.no_grad():
+    twin.gemm.weight.zero_(), other.gemm.weight.zero_()
+found["copied"] = looked(twin, other, *inputs)
+found["beside it"] = looked(ours, model, *inputs)
+ours.gemm.weight = model.gemm.weight = torch.nn.Parameter(torch.randn(1024, 1024).t())
+found["turned weight"] = looked(ours, model, *inputs) + looked(ours, model, *inputs)
+print(json.dumps(found))
+"""
+
+
+def test_calls_that_find_all_as_it_was_go_a_quick_way(tmp_path: Path) -> None:
+    problem, out, program = (
+        own_directory() / "02_gemm_bias_relu.py",
+        tmp_path / "model_new.py",
+        tmp_path / "p.mu",
+    )
+    program.write_text(QUICK_PROGRAM)
+    assert main(["export", str(program), "--problem", str(problem), "-o", str(out)]) == 0
+    found = run_check(tmp_path, problem, out, QUICK_CHECK)
+    once = ("first", "strided", "written to", "other memory", "other module", "copied")
+    assert {name for name, times in found.items() if times == 1} == set(once)
+    assert found["turned weight"] == 2, "a weight that is copied for each call has no address to know"
+    assert {name for name, times in found.items() if times == 0} == {"second", "after strided", "beside it"}
+
+
 @pytest.mark.parametrize("language", ["mu", "cpp"])
 def test_several_results_threads_copies_and_what_is_refused(language: str, tmp_path: Path) -> None:
     problem, candidate, out = (tmp_path / name for name in ("problem.py", f"two.{language}", "model_new.py"))
