@@ -5,9 +5,10 @@ Pure functions of the events. It decides nothing; the budget and the controllers
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from bisect import insort
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from statistics import median
+from typing import NamedTuple
 
 from agent.changes import finish_that_stands, forgiven_asks, settings_now
 from agent.errors import HistoryNotStarted
@@ -79,8 +80,15 @@ class Attempt:
         return self.time_s is None
 
 
-@dataclass(frozen=True, slots=True)
-class Standing:
+class Ended(NamedTuple):
+    """What the budget rules look at of one attempt that ended: its time where it counts, the baseline of its call."""
+
+    number: int
+    time_s: float | None
+    baseline_s: float | None
+
+
+class Standing(NamedTuple):
     """What the budget rules look at after some number of attempts. Times in seconds, None where not measured."""
 
     attempts: int
@@ -247,30 +255,29 @@ def _pending(history: History) -> Iterator[Candidate]:
 
 
 def _standings(sol_s: float, attempts: tuple[Attempt, ...]) -> tuple[Standing, ...]:
-    standing = Standing(0, sol_s, None, None, None, 0)
-    found = [standing]
+    ended = ((one.number, one.time_s, one.result.baseline_s) for one in attempts if one.result is not None)
+    return standings_after(sol_s, map(Ended._make, ended))
+
+
+def standings_after(sol_s: float, ended: Iterable[Ended]) -> tuple[Standing, ...]:
+    """The standing after each of these attempts, the one before any first."""
+    found = [Standing(0, sol_s, None, None, None, 0)]
     baselines: list[float] = []
-    for attempt in attempts:
-        result = attempt.result
-        if result is None:
-            continue
-        if result.baseline_s is not None:
-            baselines.append(result.baseline_s)
-        standing = _after(standing, attempt, median(baselines) if baselines else None)
-        found.append(standing)
+    best, best_s, idle = None, None, 0
+    for count, (number, time_s, baseline_s) in enumerate(ended, start=1):
+        if baseline_s is not None:
+            insort(baselines, baseline_s)
+        improved = time_s is not None and (best_s is None or time_s < best_s * (1 - IMPROVEMENT))
+        if time_s is not None and (best_s is None or time_s < best_s):
+            best, best_s = number, time_s
+        idle = 0 if improved else idle + 1
+        found.append(Standing(count, sol_s, best, best_s, _median(baselines), idle))
     return tuple(found)
 
 
-def _after(before: Standing, attempt: Attempt, baseline_s: float | None) -> Standing:
-    time_s, best, best_s = attempt.time_s, before.best, before.best_s
-    improved = time_s is not None and (best_s is None or time_s < best_s * (1 - IMPROVEMENT))
-    if time_s is not None and (best_s is None or time_s < best_s):
-        best, best_s = attempt.number, time_s
-    return Standing(
-        attempts=before.attempts + 1,
-        sol_s=before.sol_s,
-        best=best,
-        best_s=best_s,
-        baseline_s=baseline_s,
-        since_improvement=0 if improved else before.since_improvement + 1,
-    )
+def _median(ordered: list[float]) -> float | None:
+    """The middle of sorted values; None of none."""
+    half = len(ordered) // 2
+    if len(ordered) % 2:
+        return ordered[half]
+    return (ordered[half - 1] + ordered[half]) / 2 if ordered else None

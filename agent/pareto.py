@@ -8,11 +8,12 @@ again and nothing is guessed past the last attempt that was made.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from operator import getitem
+from typing import Literal, NamedTuple, TypeAlias
 
-from agent.history import Standing, first_event, standings
+from agent.history import Ended, Standing, first_event, standings, standings_after
 from agent.replay import efficiency_gain
 from agent.steps import Answered, History, Measured
 
@@ -37,6 +38,17 @@ GRID = tuple(Policy(epsilon, patience) for epsilon in EPSILONS for patience in P
 """208 policies; both rules off is the first, which keeps everything and saves nothing."""
 
 
+class Spent(NamedTuple):
+    """An answer as what it cost: all of its tokens, None where it does not say."""
+
+    tokens: int | None
+
+    @classmethod
+    def of(cls, prompt: int | None, completion: int | None) -> Spent:
+        """Both counts, or nothing where one is missing."""
+        return cls(None if prompt is None or completion is None else prompt + completion)
+
+
 @dataclass(frozen=True, slots=True)
 class Track:
     """One problem's history as the stop rules see it.
@@ -54,6 +66,12 @@ class Track:
         """Raises HistoryNotStarted."""
         return cls(first_event(history).problem, standings(history), tokens_by_attempt(history))
 
+    @classmethod
+    def read(cls, problem: str, sol_s: float, log: Sequence[Spent | Ended]) -> Track:
+        """From a log of which no more was read than this: a result that was written again keeps the first's place."""
+        ended = {entry.number: entry for entry in log if isinstance(entry, Ended)}
+        return cls(problem, standings_after(sol_s, ended.values()), _tokens(log))
+
     @property
     def final(self) -> Standing:
         """Where it stood when its history ended."""
@@ -64,6 +82,17 @@ class Track:
         if unit == "tokens" and self.tokens is not None:
             return self.tokens[index]
         return self.passed[index].attempts
+
+    def costs(self, unit: Unit) -> Sequence[int]:
+        """The cost up to each standing."""
+        return [self.paid(index, unit) for index in range(len(self.passed))]
+
+    def losses(self) -> list[float]:
+        """The logarithm of what stopping at each standing keeps; 0 where nothing ever passed: that loses nothing."""
+        last = self.final.best_s
+        if last is None:
+            return [0.0] * len(self.passed)
+        return [-math.inf if each.best_s is None else math.log(last / each.best_s) for each in self.passed]
 
     def kept(self, index: int) -> float | None:
         """Speedup kept by stopping there, at most 1: last best time over the best then; None: nothing ever passed."""
@@ -106,15 +135,27 @@ def tokens_by_attempt(history: History) -> tuple[int, ...] | None:
 
     A result that was written again later, as when a flag was lifted, keeps the place of the first.
     """
-    total, found, ended = 0, [0], set()
+    return _tokens(_costs(history))
+
+
+def _costs(history: History) -> Iterator[Spent | Ended]:
     for event in history:
         if isinstance(event, Answered):
             usage = event.usage
-            if usage is None or usage.prompt_tokens is None or usage.completion_tokens is None:
+            yield Spent.of(usage.prompt_tokens, usage.completion_tokens) if usage is not None else Spent(None)
+        elif isinstance(event, Measured):
+            yield Ended(event.number, None, None)
+
+
+def _tokens(log: Iterable[Spent | Ended]) -> tuple[int, ...] | None:
+    total, found, ended = 0, [0], set()
+    for entry in log:
+        if isinstance(entry, Spent):
+            if entry.tokens is None:
                 return None
-            total += usage.prompt_tokens + usage.completion_tokens
-        elif isinstance(event, Measured) and event.number not in ended:
-            ended.add(event.number)
+            total += entry.tokens
+        elif entry.number not in ended:
+            ended.add(entry.number)
             found.append(total)
     return tuple(found) if total else None
 
@@ -129,47 +170,58 @@ def judge(tracks: Sequence[Track], policies: Sequence[Policy] = GRID) -> tuple[O
     """One outlook a policy, in order."""
     unit = unit_of(tracks)
     whole = sum(track.paid(len(track.passed) - 1, unit) for track in tracks)
-    stops = [_stops(track, policies) for track in tracks]
+    # Each track is walked once, and once for each ε and each w: there are many more pairs of them.
+    costs, losses = [track.costs(unit) for track in tracks], [track.losses() for track in tracks]
+    known = any(track.final.best_s is not None for track in tracks)
+    near, idle = (
+        _near(tracks, {each.epsilon for each in policies}),
+        _idle(tracks, {each.patience for each in policies}),
+    )
     found = []
-    for at, policy in enumerate(policies):
-        places = tuple(each[at] for each in stops)
-        kept = [track.kept(place) for track, place in zip(tracks, places, strict=True)]
-        paid = sum(track.paid(place, unit) for track, place in zip(tracks, places, strict=True))
-        found.append(Outlook(policy, unit, places, paid, whole, _geomean(kept)))
+    for policy in policies:
+        places = tuple(map(min, near[policy.epsilon], idle[policy.patience]))
+        retention = math.exp(sum(map(getitem, losses, places)) / len(tracks)) if known else None
+        found.append(Outlook(policy, unit, places, sum(map(getitem, costs, places)), whole, retention))
     return tuple(found)
 
 
-def _stops(track: Track, policies: Sequence[Policy]) -> list[int]:
-    """Where each policy would have stopped; the last standing where it would not have."""
-    last = len(track.passed) - 1
-    near = {epsilon: _first_near(track.passed, epsilon) for epsilon in {policy.epsilon for policy in policies}}
-    idle = {patience: _first_idle(track.passed, patience) for patience in {policy.patience for policy in policies}}
-    return [min(near[policy.epsilon], idle[policy.patience], last) for policy in policies]
+def _near(tracks: Sequence[Track], epsilons: Iterable[float | None]) -> dict[float | None, list[int]]:
+    """Where each ε alone would have stopped each track; the last standing where it would not have."""
+    firsts = [
+        _firsts((at, -each.gap) for at, each in enumerate(track.passed) if each.ahead and each.gap is not None)
+        for track in tracks
+    ]
+    return {epsilon: _places(tracks, firsts, None if epsilon is None else -(1 + epsilon)) for epsilon in epsilons}
 
 
-def _first_near(passed: Sequence[Standing], epsilon: float | None) -> int:
-    if epsilon is not None:
-        for index, standing in enumerate(passed):
-            if standing.ahead and standing.gap is not None and standing.gap <= 1 + epsilon:
-                return index
-    return len(passed)
+def _idle(tracks: Sequence[Track], patiences: Iterable[int | None]) -> dict[int | None, list[int]]:
+    """Where each w alone would have stopped each track; the last standing where it would not have."""
+    firsts = [
+        _firsts((at, float(each.since_improvement)) for at, each in enumerate(track.passed) if each.ahead)
+        for track in tracks
+    ]
+    return {patience: _places(tracks, firsts, patience) for patience in patiences}
 
 
-def _first_idle(passed: Sequence[Standing], patience: int | None) -> int:
-    if patience is not None:
-        for index, standing in enumerate(passed):
-            if standing.ahead and standing.since_improvement >= patience:
-                return index
-    return len(passed)
+def _places(
+    tracks: Sequence[Track], firsts: Sequence[Sequence[tuple[int, float]]], limit: float | None
+) -> list[int]:
+    """The first index of each track whose value is not under the limit; the last where none is or the rule is off."""
+    lasts = [len(track.passed) - 1 for track in tracks]
+    if limit is None:
+        return lasts
+    return [
+        next((at for at, value in risen if value >= limit), last) for risen, last in zip(firsts, lasts, strict=True)
+    ]
 
 
-def _geomean(kept: Sequence[float | None]) -> float | None:
-    known = [value for value in kept if value is not None]
-    if not known:
-        return None
-    if 0.0 in known:
-        return 0.0
-    return math.exp(sum(math.log(value) for value in known) / len(kept))
+def _firsts(values: Iterable[tuple[int, float]]) -> list[tuple[int, float]]:
+    """Of indices and values those that are higher than all before them."""
+    found: list[tuple[int, float]] = []
+    for index, value in values:
+        if not found or value > found[-1][1]:
+            found.append((index, value))
+    return found
 
 
 def front(outlooks: Sequence[Outlook]) -> frozenset[Policy]:

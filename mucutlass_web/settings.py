@@ -78,7 +78,8 @@ ROOT_URLCONF = "mucutlass_web.urls"
 WSGI_APPLICATION = "mucutlass_web.wsgi.application"
 TEMPLATES: list[dict[str, Any]] = [
     {
-        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "BACKEND": "mucutlass_web.serving.pages.Pages",
+        "NAME": "django",
         "DIRS": [BASE_DIR / "templates"],
         "APP_DIRS": True,
         "OPTIONS": {

@@ -10,6 +10,8 @@ import zlib
 from collections import Counter
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 from django.db.models import Sum
@@ -39,9 +41,9 @@ class Row:
     @cached_property
     def best(self) -> Step | None:
         """The trajectory's best where its time counts, else the fastest attempt that does; None where none does."""
-        counted = [step for step in self.steps if step.counts]
-        kept = self.trajectory.best.number if self.trajectory.best is not None else None
-        found = next((step for step in counted if step.number == kept), None)
+        counted = [step for step in self.steps if step.time_s is not None and not step.held]
+        kept = self.trajectory.best_id
+        found = next((step for step in counted if step.pk == kept), None)
         return found or min(counted, key=lambda step: step.time_s or 0.0, default=None)
 
     @property
@@ -130,12 +132,19 @@ class Row:
         """Best over SOL after each attempt that ended."""
         found: list[float | None] = []
         best: float | None = None
+        sol_s = self.trajectory.sol_s
         for step in self.ended:
-            if step.counted_s is not None and self.trajectory.sol_s:
-                ratio = step.counted_s / self.trajectory.sol_s
-                best = ratio if best is None else min(best, ratio)
+            if step.time_s is not None and not step.held and sol_s:
+                ratio = step.time_s / sol_s
+                best = ratio if best is None or ratio < best else best
             found.append(best)
         return found
+
+    @cached_property
+    def curve(self) -> list[float | None]:
+        """Over SOL before any attempt (eager's) and after each."""
+        eager = self.eager_gap
+        return [eager, *(eager if value is None else value for value in self.best_after)]
 
     @property
     def strip(self) -> dict[str, Any] | None:
@@ -159,7 +168,7 @@ class Row:
     @property
     def why_none(self) -> str:
         """Why there is no best time."""
-        if any(step.held for step in self.steps):
+        if self.held:
             found = Counter(Held(step.held).word for step in self.held)
             return f"what passed does not count: {', '.join(f'{n} {word}' for word, n in found.most_common())}"
         if self.trajectory.error or self.trajectory.state == "failed":
@@ -323,20 +332,18 @@ class Board:
 def board(run: Run) -> Board:
     """The run's problems, most headroom first. Two queries."""
     trajectories = (
-        run.trajectories.select_related("problem", "best")
+        run.trajectories.select_related("problem")
         .only(
             "run_id", "state", "finish_reason", "words", "error", "sol_s", "floor_s", "bound_class", "device", "size",
-            "eager_s", "best_s", "attempts_done", "problem__slug", "problem__name", "best__number",
+            "eager_s", "best_id", "best_s", "attempts_done", "problem__slug", "problem__name",
         )
     )  # fmt: skip
     epsilon = run.epsilon if run.epsilon is not None else DEFAULT_EPSILON
     rows = {t.pk: Row(t, epsilon, run.attempts) for t in trajectories}
     steps = Attempt.objects.filter(trajectory__run=run).order_by("trajectory_id", "number")
-    for key, number, state, outcome, time_s, eager_s, held in steps.values_list(
-        "trajectory_id", "number", "state", "outcome", "time_s", "eager_s", "held"
-    ):
+    for key, found in groupby(steps.values_list("trajectory_id", *Step._fields), itemgetter(0)):
         if key in rows:
-            rows[key].steps.append(Step(number, state, outcome, time_s, eager_s, held))
+            rows[key].steps = [Step._make(columns[1:]) for columns in found]
     return Board(run, sorted(rows.values(), key=lambda row: (*row.order, row.trajectory.pk)))
 
 

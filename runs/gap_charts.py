@@ -40,6 +40,11 @@ class Scene:
         """Both runs' common problems."""
         return comparison(self.before, self.gaps) if self.before else None
 
+    @cached_property
+    def address(self) -> t.Address:
+        """Addresses of the run's candidates, the same for all of its charts."""
+        return _address(self.gaps.run)
+
 
 @dataclass(frozen=True)
 class Chart:
@@ -65,12 +70,8 @@ def _address(run: Run) -> t.Address:
     return address
 
 
-def _of(scene: Scene) -> t.Address:
-    return _address(scene.gaps.run)
-
-
 def _link(scene: Scene) -> Callable[[Row, int], str]:
-    address = _of(scene)
+    address = scene.address
     return lambda row, number: address(row.trajectory.problem.slug, number)
 
 
@@ -82,7 +83,7 @@ def _both(scene: Scene) -> tuple[Comparison, Gaps]:
 
 def _before_after(scene: Scene) -> t.Figure:
     found, before = _both(scene)
-    return before_after_chart(found, (_address(before.run), _of(scene)))
+    return before_after_chart(found, (_address(before.run), scene.address))
 
 
 CHARTS = {
@@ -91,20 +92,20 @@ CHARTS = {
         Chart(
             "gap", "Gap by problem", "best time that counts ÷ SOL, log; most headroom first",
             "Gap to SOL of each problem, most headroom first",
-            lambda scene: gap_rows_chart(scene.gaps.readings, _of(scene)),
-            lambda scene: gap_rows_table(scene.gaps.readings, _of(scene)),
+            lambda scene: gap_rows_chart(scene.gaps.readings, scene.address),
+            lambda scene: gap_rows_table(scene.gaps.readings, scene.address),
         ),
         Chart(
             "roofline", "Roofline", "filled: best of a problem; hollow: other attempts that passed",
             "Roofline of the device with every candidate as a point",
-            lambda scene: roofline_chart(scene.gaps.readings, scene.gaps.device, _of(scene), scene.gaps.clusters[0]),
-            lambda scene: roofline_table(scene.gaps.readings, _of(scene)),
+            lambda scene: roofline_chart(scene.gaps.readings, scene.gaps.device, scene.address, scene.gaps.clusters[0]),
+            lambda scene: roofline_table(scene.gaps.readings, scene.address),
         ),
         Chart(
             "speedup", "Speedup against SOL fraction", "each attempt over torch eager of its own call",
             "Speedup over torch eager against the fraction of the speed of light",
-            lambda scene: speedups_chart(scene.gaps.readings, _of(scene), scene.gaps.clusters[0]),
-            lambda scene: speedups_table(scene.gaps.readings, _of(scene)),
+            lambda scene: speedups_chart(scene.gaps.readings, scene.address, scene.gaps.clusters[0]),
+            lambda scene: speedups_table(scene.gaps.readings, scene.address),
         ),
         Chart(
             "fast-p", "Fast_p", "share of problems at r× torch eager or more",
@@ -133,7 +134,7 @@ BOTH = {
             "before-after", "Before and after", "hollow: before; filled: after; dotted: farther from SOL than before",
             "Gap of each common problem in both runs, biggest win first",
             _before_after,
-            lambda scene: before_after_table(_both(scene)[0], _of(scene)),
+            lambda scene: before_after_table(_both(scene)[0], scene.address),
         ),
         Chart(
             "fast-p-both", "Fast_p of both", "the area between the two lines is what was won",

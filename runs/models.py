@@ -298,8 +298,10 @@ class Job(models.Model):
         indexes: ClassVar = [
             models.Index(fields=["state", "queue"]),
             models.Index(fields=["run", "state"]),
-            # How a run's time divides, without a look at its jobs.
-            models.Index(fields=["run", "state", "kind", "claimed", "finished"], name="jobs_time_split"),
+            # How a run's time divides, also on some of its problems, without a look at its jobs.
+            models.Index(
+                fields=["run", "state", "kind", "claimed", "finished", "trajectory"], name="jobs_time_split"
+            ),
             models.Index(fields=["finished"], name="jobs_by_end"),
         ]
 

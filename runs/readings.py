@@ -7,9 +7,11 @@ Times are seconds, ratios multiples of the run's own steering bound, speedups ov
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 from kernels.harness.evaluation import Outcome
 from sol.gap.standing import Held, told
@@ -18,11 +20,10 @@ _ENDED = ("done", "lost")
 DEFAULT_EPSILON = 0.25
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(NamedTuple):
     """One attempt: no text, few columns. ``time_s`` is None unless it passed; ``eager_s`` is from the same call.
 
-    ``held``: why its time does not count; empty where it does.
+    ``held``: why its time does not count; empty where it does. A tuple, because a run has ten thousand of them.
     """
 
     number: int
@@ -31,6 +32,7 @@ class Step:
     time_s: float | None
     eager_s: float | None = None
     held: str = ""
+    pk: int = 0
 
     @property
     def ended(self) -> bool:
@@ -85,12 +87,12 @@ class Reading:
     @cached_property
     def counted(self) -> tuple[Step, ...]:
         """Attempts whose times count."""
-        return tuple(step for step in self.steps if step.counts)
+        return tuple([step for step in self.steps if step.time_s is not None and not step.held])
 
     @cached_property
     def held(self) -> tuple[Step, ...]:
         """Attempts whose times do not count."""
-        return tuple(step for step in self.steps if step.held)
+        return tuple([step for step in self.steps if step.held])
 
     @cached_property
     def waiting(self) -> tuple[Step, ...]:
@@ -105,7 +107,7 @@ class Reading:
     @cached_property
     def unmeasured(self) -> int:
         """Attempts that ended without a time."""
-        return sum(step.ended and step.time_s is None for step in self.steps)
+        return sum(step.time_s is None and step.state in _ENDED for step in self.steps)
 
     def told(self, step: Step) -> str:
         """What is to be said of an attempt's time; empty where nothing is."""
@@ -115,12 +117,17 @@ class Reading:
         """A time as a multiple of the bound."""
         return seconds / self.sol_s if seconds and self.sol_s else None
 
-    @property
+    @cached_property
+    def ended(self) -> int:
+        """Attempts that came to their own end."""
+        return sum(step.state in _ENDED for step in self.steps)
+
+    @cached_property
     def gap(self) -> float | None:
         """The best over SOL."""
         return self.over_sol(self.best.time_s) if self.best else None
 
-    @property
+    @cached_property
     def eager_gap(self) -> float | None:
         """Torch eager over SOL."""
         return self.over_sol(self.eager_s)
@@ -135,7 +142,7 @@ class Reading:
         """Whether it is within the run's epsilon of SOL."""
         return self.gap is not None and self.gap <= 1 + self.epsilon
 
-    @property
+    @cached_property
     def speedup(self) -> float | None:
         """Torch eager over the best."""
         if self.best is None or not self.best.time_s:
@@ -144,15 +151,20 @@ class Reading:
             return self.best.eager_s / self.best.time_s
         return self.eager_s / self.best.time_s if self.eager_s else None
 
+    def reaches(self, r: float) -> float:
+        """The number of the attempt that first brought its best to r× eager; infinite where none did."""
+        return next((k for k, s in self.reached if s >= r), math.inf)
+
     @cached_property
     def reached(self) -> tuple[tuple[int, float], ...]:
         """(k, the highest speedup that a best within the first k attempts has had), at each k where it rises."""
         found: list[tuple[int, float]] = []
         best_s, most = float("inf"), 0.0
-        for step in self.counted:
-            if step.time_s is not None and step.time_s < best_s:
-                best_s = step.time_s
-                if step.speedup is not None and step.speedup > most:
-                    most = step.speedup
-                    found.append((step.number, most))
+        for number, _, _, time_s, eager_s, _, _ in self.counted:
+            if time_s is not None and time_s < best_s:
+                best_s = time_s
+                speedup = eager_s / time_s if eager_s and time_s else 0.0
+                if speedup > most:
+                    most = speedup
+                    found.append((number, most))
         return tuple(found)

@@ -12,16 +12,19 @@ from typing import Any
 
 from django.http import QueryDict
 
-from agent.pareto import GRID, KEEPS, NAMED, Outlook, Policy, Track, front, judge, outlook_of, unit_of
-from agent.steps import Answered, Candidate, Measured, Started, Submitted, Usage
-from agent.steps import Event as Record
+from agent.history import Ended
+from agent.pareto import GRID, KEEPS, NAMED, Outlook, Policy, Spent, Track, front, judge, outlook_of, unit_of
 from kernels.harness.evaluation import Outcome
-from kernels.records import from_json
 from runs import figures
+from runs.json_texts import JsonText, is_true
 from runs.models import Event, Run, Trajectory
 from runs.states import FINAL
 
-_NOTHING = Candidate("", None, "", "")
+_SAID = (
+    ("number",), ("outcome",), ("time_s",), ("baseline_s",), ("flagged",), ("usage", "prompt_tokens"),
+    ("usage", "completion_tokens"),
+)  # fmt: skip
+"""What is read of an answer or a result: paths within its record."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,57 +124,51 @@ def replay_of(run: Run) -> Replay:
         row.pk: row
         for row in Trajectory.objects.filter(run=run)
         .select_related("problem")
-        .defer("bounds", "problem__source", "problem__summary", "seed_program")
+        .only("run_id", "problem__slug", "problem__name")
     }
-    histories: dict[int, list[Record]] = {}
-    for key, started in _started(run):
-        histories[key] = [started]
-    for key, record in _later(run):
-        if key in histories:
-            if isinstance(record, Measured):
-                histories[key].append(Submitted(record.number, _NOTHING))
-            histories[key].append(record)
-    found = [(rows[key], Track.of(tuple(_first_submitted(history)))) for key, history in sorted(histories.items())]
+    later = _later(run)
+    found = [(rows[key], Track.read(problem, sol_s, later.get(key, []))) for key, problem, sol_s in _started(run)]
     found = [(row, track) for row, track in found if track.final.attempts]
     return Replay(run, [row for row, _ in found], [track for _, track in found])
 
 
-def _started(run: Run) -> Iterator[tuple[int, Started]]:
+def _started(run: Run) -> Iterator[tuple[int, str, float]]:
+    """What a track needs of each problem's first event."""
     rows = Event.objects.filter(trajectory__run=run, kind="started").order_by("trajectory_id")
-    for key, record in rows.values_list("trajectory_id", "record"):
-        yield key, from_json(record, Started)
+    said = rows.values_list("trajectory_id", JsonText("record", "problem"), JsonText("record", "sol_s"))
+    return ((key, problem, float(sol_s)) for key, problem, sol_s in said)
 
 
-def _later(run: Run) -> Iterator[tuple[int, Answered | Measured]]:
+def _later(run: Run) -> dict[int, list[Spent | Ended]]:
+    """Each problem's answers and results in their order."""
     rows = Event.objects.filter(trajectory__run=run, kind__in=("answered", "measured"))
-    fields = ("number", "outcome", "time_s", "baseline_s", "flagged", "usage")
-    for key, kind, number, outcome, time_s, baseline_s, flagged, usage in (
-        rows.order_by("trajectory_id", "sequence")
-        .values_list("trajectory_id", "kind", *(f"record__{field}" for field in fields))
-        .iterator()
-    ):
+    said = rows.order_by("trajectory_id", "sequence").values_list(
+        "trajectory_id", "kind", *(JsonText("record", *path) for path in _SAID)
+    )
+    found: dict[int, list[Spent | Ended]] = {}
+    for key, kind, number, outcome, time_s, baseline_s, flagged, prompt, completion in said:
+        log = found.setdefault(key, [])
         if kind == "answered":
-            yield key, Answered(number, (), usage=from_json(usage, Usage) if usage else None)
+            log.append(Spent.of(_number(prompt), _number(completion)))
         else:
-            yield key, Measured(number, Outcome(outcome), "", time_s, baseline_s, bool(flagged))
+            counts = outcome == Outcome.PASSED and not is_true(flagged)
+            log.append(Ended(int(number), _seconds(time_s) if counts else None, _seconds(baseline_s)))
+    return found
 
 
-def _first_submitted(history: list[Record]) -> Iterator[Record]:
-    """The history without a second submission of one number, where a result was written again."""
-    seen: set[int] = set()
-    for event in history:
-        if isinstance(event, Submitted):
-            if event.number in seen:
-                continue
-            seen.add(event.number)
-        yield event
+def _seconds(text: str | float | None) -> float | None:
+    return None if text is None else float(text)
+
+
+def _number(text: str | int | None) -> int | None:
+    return None if text is None else int(text)
 
 
 def policy_asked(get: QueryDict) -> Policy | None:
     """The policy in the address, ε in per cent, "off" for a rule that is off; None where it names none."""
     if "epsilon" not in get and "patience" not in get:
         return None
-    epsilon, patience = _number(get.get("epsilon", "off")), _number(get.get("patience", "off"))
+    epsilon, patience = _asked(get.get("epsilon", "off")), _asked(get.get("patience", "off"))
     if epsilon is not None and not 0 <= epsilon <= 1000:
         return None
     if patience is not None and (patience != int(patience) or not 2 <= patience <= 1000):
@@ -179,7 +176,7 @@ def policy_asked(get: QueryDict) -> Policy | None:
     return Policy(None if epsilon is None else epsilon / 100, None if patience is None else int(patience))
 
 
-def _number(text: str) -> float | None:
+def _asked(text: str) -> float | None:
     try:
         return float(text)
     except ValueError:

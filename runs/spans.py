@@ -25,6 +25,6 @@ class Seconds(Func):
         return super().as_sql(compiler, connection, template=template, arg_joiner=joiner, **context)
 
     def as_postgresql(self, compiler: SQLCompiler, connection: BaseDatabaseWrapper, **context: Any) -> Any:
-        """An interval's seconds."""
-        template, joiner = "EXTRACT(EPOCH FROM (%(expressions)s))::double precision", " - "
+        """An interval's seconds; ``EXTRACT`` would work them out as a decimal, which takes twice as long."""
+        template, joiner = "DATE_PART('epoch', %(expressions)s)", " - "
         return super().as_sql(compiler, connection, template=template, arg_joiner=joiner, **context)

@@ -14,7 +14,7 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
-from kernels.codegen.emission import Emission, Launch, TorchCall
+from kernels.codegen.emission import Emission, Launch, PlanValue, TorchCall
 from kernels.codegen.host import INCLUDE
 from kernels.dtypes import DType
 from kernels.export.quick import quick
@@ -52,9 +52,7 @@ def export(
         "flags": _rows(list(nvcc.flags_for(emission.target) if cuda else gxx.FLAGS)),
         "size_literal": repr(inspection.size),
         "needs_cutlass": repr(cutlass),
-        "values": _table(
-            {v.name: (v.dtype.torch_name, v.shape, v.strides, v.offset, v.storage) for v in plan.values}
-        ),
+        "values": _table({value.name: _value(value) for value in plan.values}),
         "inputs": literal(plan.inputs),
         "parameters": _rows(list(plan.parameters)),
         "outputs": literal(plan.outputs),
@@ -80,6 +78,10 @@ def _build_words(built: bool, cuda: bool) -> str:
     return "for reading; their shared objects are embedded" + (
         "" if cuda else " and run on CPUs like their builder's"
     )
+
+
+def _value(value: PlanValue) -> tuple[Any, ...]:
+    return value.dtype.torch_name, value.shape, value.strides, value.offset, value.storage
 
 
 def _step(step: Launch | TorchCall) -> tuple[Any, ...]:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 
 from django import template
-from django.utils.html import format_html
+from django.utils.html import conditional_escape, format_html
 from django.utils.safestring import SafeString
 
 from runs import figures
@@ -29,7 +29,7 @@ def dash(reason: str | None) -> SafeString:
 
 
 def _or_dash(value: float | None, reason: str | None, text: Callable[[float], str]) -> SafeString:
-    return _dash(reason) if value is None else format_html("{}", text(value))
+    return _dash(reason) if value is None else conditional_escape(text(value))
 
 
 def _cell(value: float | None, reason: str | None, text: Callable[[float], str], places: int) -> SafeString:

@@ -8,11 +8,13 @@ from django import template
 from django.forms import Form
 from django.http import HttpRequest
 from django.template.context import Context
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
 from kernels.harness.evaluation import Outcome
+from mucutlass_web.templatetags.figures import dash
 from runs import words as run_words
+from runs.board import Board
 from runs.desk import spent_words
 from runs.models import Attempt, Run
 from runs.roles import Right, may
@@ -33,6 +35,28 @@ SECTIONS = (
     ("people", "People", "/people/"),
 )
 FOR_ADMINS = ("people",)
+_SELECTED = mark_safe(" selected")
+_DRAWING = (
+    'width="{width}" height="{height}" viewBox="0 0 {width} {height}" role="img" aria-label="{label}">'
+    "<title>{label}</title>"
+)
+_SPARK = "".join(
+    (
+        '<svg class="spark" ',
+        _DRAWING,
+        '<path class="sol" d="M0 {sol}H{width}"/><path class="best" d="{path}"/></svg>',
+    )
+)
+_STRIP_HEAD = f'<svg class="gapstrip" {_DRAWING}'
+_STRIP = (
+    ("won_from", '<path class="won" d="M{won_from} 14H{won_to}"/>'),
+    ("best", '<path class="gap" d="M{gap_from} 14H{gap_to}"/>'),
+    ("sol", '<path class="sol" d="M{sol} 0V28"/>'),
+    ("eager", '<path class="base" d="M{eager} 6V22"/>'),
+    ("eager_over", '<path class="over" d="m{eager} 3-3-2.4v4.8z"/>'),
+    ("best", '<circle class="dot" cx="{best}" cy="14" r="4"/>'),
+)
+"""What a strip draws, from the back to the front, each where it has the coordinate of that name."""
 
 
 @register.simple_tag
@@ -77,6 +101,17 @@ def outcome_word(outcome: str) -> run_words.Word:
 def why_no_time(attempt: Attempt) -> str:
     """Why an attempt has no time."""
     return run_words.why_no_time(attempt)
+
+
+@register.simple_tag
+def problem_options(board: Board, chosen: str) -> SafeString:
+    """A choice for each problem of a run; hundreds of them, so they are not written by the template."""
+    problems = [row.trajectory.problem for row in board.rows]
+    return format_html_join(
+        "",
+        '<option value="{0}"{1}>{0} {2}</option>',
+        ((p.slug, _SELECTED if p.slug == chosen else "", p.name) for p in problems),
+    )
 
 
 @register.filter
@@ -163,10 +198,13 @@ def html_line(line: str) -> SafeString:
     return mark_safe(line or "&#8203;")
 
 
-@register.inclusion_tag("parts/strip.html")
-def gap_strip(strip: dict[str, Any] | None, reason: str = "not bounded yet") -> dict[str, Any]:
-    """A row's gap strip."""
-    return {"s": strip, "reason": reason}
+@register.simple_tag
+def gap_strip(strip: dict[str, Any] | None, reason: str = "not bounded yet") -> SafeString:
+    """A row's gap strip. Pages have hundreds, so that no template writes it."""
+    if not strip:
+        return dash(reason)
+    marks = [part for name, part in _STRIP if strip.get(name) is not None and strip.get(name) is not False]
+    return format_html("".join((_STRIP_HEAD, *marks, "</svg>")), **strip)
 
 
 @register.inclusion_tag("parts/strip_head.html")
@@ -175,10 +213,10 @@ def strip_axis(head: dict[str, Any]) -> dict[str, Any]:
     return {"s": head}
 
 
-@register.inclusion_tag("parts/spark.html")
-def sparkline(spark: dict[str, Any] | None) -> dict[str, Any]:
+@register.simple_tag
+def sparkline(spark: dict[str, Any] | None) -> SafeString:
     """A row's best-so-far line."""
-    return {"s": spark}
+    return format_html(_SPARK, **spark) if spark else dash("nothing measured yet")
 
 
 @register.inclusion_tag("parts/nav.html", takes_context=True)

@@ -25,14 +25,9 @@ _INSIDE = {"xanchor": "right", "xshift": -2, "yshift": 0, "yanchor": "top"}
 _PLOT_HEIGHT = 230
 
 
-def start_and_best(row: Row) -> list[float | None]:
-    """Over SOL before any attempt (eager's) and after each."""
-    return [row.eager_gap, *(value if value is not None else row.eager_gap for value in row.best_after)]
-
-
 def geomean_line(rows: Sequence[Row]) -> list[float]:
     """The geomean after 0, 1, 2 … attempts on each problem; a problem that ended keeps its last value."""
-    curves = [[v for v in start_and_best(row) if v is not None] for row in rows]
+    curves = [[v for v in row.curve if v is not None] for row in rows]
     curves = [curve for curve in curves if curve]
     if not curves:
         return []
@@ -92,7 +87,7 @@ def _one(row: Row, link: Link) -> list[t.Trace]:
     best = row.best
     others = [step for step in row.steps if step.counts and step is not best]
     return [
-        t.line(*_corners(start_and_best(row)), "--ink", 2.25, steps=True),
+        t.line(*_corners(row.curve), "--ink", 2.25, steps=True),
         t.marks(_known([_attempt(row, step, link, "passed") for step in others]), t.OTHER._replace(size=8)),
         *_held([(step, _attempt(row, step, link, "passed")) for step in row.held]),
         t.marks(_known([_attempt(row, best, link, "best")] if best else []), t.BEST._replace(size=10)),
@@ -112,7 +107,7 @@ def _many(rows: Sequence[Row], link: Link, thick: Sequence[float]) -> list[t.Tra
     ends: dict[bool, list[t.Point]] = {True: [], False: []}
     held: list[tuple[Step, t.Point | None]] = []
     for row in rows:
-        across, up = _corners(start_and_best(row))
+        across, up = _corners(row.curve)
         x += [*across, None]
         y += [*up, None]
         name = f"{row.trajectory.problem.slug} {row.trajectory.problem.name}"
@@ -184,7 +179,7 @@ def best_table(board: Board) -> Table:
     rows = []
     for row in board.rows:
         p, sol_s, eager_s = row.trajectory.problem, row.trajectory.sol_s, row.trajectory.eager_s
-        curve = start_and_best(row)
+        curve = row.curve
         for number, value in enumerate(curve):
             values = (p.slug, p.name, number, value, sol_s, eager_s)
             rows.append(TableRow(values, aside=number < len(curve) - 1))

@@ -36,9 +36,11 @@ def fast_p(readings: Sequence[Reading], r: float) -> float | None:
 
 def attempt_fast_p(readings: Sequence[Reading], r: float, attempts: int) -> float | None:
     """The share of problems that had a best at r× or more within ``attempts`` attempts; None of no problem."""
-    if not readings:
-        return None
-    return sum(any(k <= attempts and s >= r for k, s in one.reached) for one in readings) / len(readings)
+    return _share_within([one.reaches(r) for one in readings], attempts) if readings else None
+
+
+def _share_within(reaches: Sequence[float], attempts: int) -> float:
+    return sum(k <= attempts for k in reaches) / len(reaches)
 
 
 def axis_of(readings: Sequence[Reading]) -> tuple[int, int]:
@@ -122,7 +124,8 @@ def fast_p_chart(readings: Sequence[Reading], r: float) -> t.Figure:
 def attempt_fast_p_chart(readings: Sequence[Reading], r: float, attempts: int) -> t.Figure:
     """The share that reached r× by attempt, from 0 to the run's limit."""
     x = [0, *range(1, attempts + 1)]
-    y = [attempt_fast_p(readings, r, k) or 0.0 for k in x]
+    reaches = [one.reaches(r) for one in readings]
+    y = [_share_within(reaches, k) if reaches else 0.0 for k in x]
     data = [{**t.line(x, y, "--ink", 2.25, steps=True), "name": "reached"}] if readings else []
     reached, of = round(y[-1] * len(readings)), len(readings)
     words = f"{reached} of {of} reached {figures.ratio(r)}" if readings else ""

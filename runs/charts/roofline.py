@@ -131,14 +131,13 @@ def _names(device: Device, x_range: tuple[int, int], y_range: tuple[int, int]) -
 def _point(part: Cluster, address: t.Address, word: str = "") -> t.Point:
     one, step = part.reading, part.steps[0]
     rate = achieved(one, step)
-    words = one.told(step)
-    sentence = f"{one.title}, {word}#{step.number}: {figures.scaled(rate, 'FLOP/s')}{f'; {words}' if words else ''}"
+    fastest = figures.scaled(rate, "FLOP/s")
     if len(part.steps) > 1:
         slowest = figures.scaled(achieved(one, part.steps[-1]), "FLOP/s")
-        sentence = (
-            f"{one.title}: {len(part.steps)} attempts, {slowest} to {figures.scaled(rate, 'FLOP/s')}; "
-            f"the fastest is #{step.number}"
-        )
+        sentence = f"{one.title}: {len(part.steps)} attempts, {slowest} to {fastest}; the fastest is #{step.number}"
+    else:
+        words = one.told(step)
+        sentence = f"{one.title}, {word}#{step.number}: {fastest}{f'; {words}' if words else ''}"
     return t.Point(one.intensity or 0.0, rate, address(one.slug, step.number), sentence)
 
 

@@ -27,12 +27,14 @@ def spark(best: Sequence[float | None], budget: int, start: float | None) -> dic
     if not known:
         return None
     step = (WIDTH - 2) / max(budget, len(best), 1)
-    path, last = "", None
+    path, last, y = "", None, 0.0
     for index, value in enumerate(values):
         if not value:
             continue
         x = round(1 + index * step, 1)
-        path += f"M{x} {_y(value)}" if last is None else f"H{x}V{_y(value)}"
+        if value != last:
+            y = _y(value)
+        path += f"M{x} {y}" if last is None else f"H{x}V{y}"
         last = value
     path += f"H{round(1 + len(best) * step + 0.5, 1)}"
     label = f"best so far after {figures.counted(len(best), 'attempt')}: {figures.ratio(known[-1])} of SOL"

@@ -82,16 +82,17 @@ def _points(parts: Sequence[Cluster], address: t.Address, word: str = "") -> lis
         if speedup is None:
             continue
         share = fraction(one, step)
-        words = one.told(step)
-        sentence = (
-            f"{one.title}, {word}#{step.number}: {figures.ratio(speedup)} over eager, "
-            f"{figures.percent(share)} of SOL{f'; {words}' if words else ''}"
-        )
         if len(steps) > 1:
             slowest = figures.percent(fraction(one, steps[-1]))
             sentence = (
                 f"{one.title}: {len(steps)} attempts, {slowest} to {figures.percent(share)} of SOL; "
                 f"the fastest is #{step.number}, {figures.ratio(speedup)} over eager"
+            )
+        else:
+            words = one.told(step)
+            sentence = (
+                f"{one.title}, {word}#{step.number}: {figures.ratio(speedup)} over eager, "
+                f"{figures.percent(share)} of SOL{f'; {words}' if words else ''}"
             )
         found.append(t.Point(share, speedup, address(one.slug, step.number), sentence))
     return found

@@ -81,15 +81,15 @@ class Figures:
     @property
     def attempts(self) -> int:
         """Attempts that came to their end."""
-        return sum(step.ended for one in self.readings for step in one.steps)
+        return sum(one.ended for one in self.readings)
 
 
 def claimed_reading(reading: Reading, row: Row) -> Reading:
     """The same problem as if every held time counted."""
     if not reading.held:
         return reading
-    steps = tuple(replace(step, held="") if step.held else step for step in reading.steps)
-    best = replace(row.claimed, held="") if row.claimed is not None else None
+    steps = tuple(step._replace(held="") if step.held else step for step in reading.steps)
+    best = row.claimed._replace(held="") if row.claimed is not None else None
     return replace(reading, steps=steps, best=best)
 
 

@@ -20,8 +20,15 @@ class Best:
     """One run's best on a problem; ``wins`` where no other is clearly faster and one is clearly slower."""
 
     row: Row
-    address: str
     wins: bool
+
+    @property
+    def address(self) -> str:
+        """Where the candidate is shown; empty where there is none."""
+        of = self.row.trajectory
+        return (
+            reverse("candidate", args=[of.run_id, of.problem.slug, self.row.best.number]) if self.row.best else ""
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +76,6 @@ def _line(found: Sequence[RunSide], slug: str, apart: str) -> ProblemLine:
         why = "even: within 2 %"
     won = [good and not why for good in ahead]
     letters = [side.letter for side, good in zip(found, won, strict=True) if good]
-    bests = tuple(
-        Best(row, _address(side, slug, row), good) for side, row, good in zip(found, rows, won, strict=True)
-    )
+    bests = tuple(map(Best, rows, won))
     name = rows[0].trajectory.problem.name
     return ProblemLine(slug, name, bests, " and ".join(letters), why, slug in found[0].counted)
-
-
-def _address(side: RunSide, slug: str, row: Row) -> str:
-    return reverse("candidate", args=[side.run.pk, slug, row.best.number]) if row.best else ""

@@ -26,6 +26,7 @@ class RunSide:
     board: Board
     counted: tuple[str, ...]
     spent: Spent
+    readings: dict[str, Reading]
 
     @property
     def name(self) -> str:
@@ -54,16 +55,12 @@ class RunSide:
 
     def figures_of(self, slugs: Sequence[str], *, claimed: bool = False) -> Figures:
         """Its figures over some problems."""
-        readings = self._claimed_readings if claimed else self._readings
+        readings = self._claimed_readings if claimed else self.readings
         return Figures(tuple(readings[slug] for slug in slugs))
 
     @cached_property
-    def _readings(self) -> dict[str, Reading]:
-        return {slug: reading_of(row) for slug, row in self.rows.items()}
-
-    @cached_property
     def _claimed_readings(self) -> dict[str, Reading]:
-        return {slug: claimed_reading(one, self.rows[slug]) for slug, one in self._readings.items()}
+        return {slug: claimed_reading(one, self.rows[slug]) for slug, one in self.readings.items()}
 
     def apart_from(self, base: RunSide) -> str:
         """Why its measured figures cannot be set against the baseline's; empty where they can."""
@@ -102,15 +99,15 @@ class Common:
 
 def run_sides(runs: Sequence[Run]) -> tuple[tuple[RunSide, ...], Common]:
     """The runs in their order, the baseline first. Two queries a run and four for all."""
-    boards = [board(run) for run in runs]
+    seen = [board(run) for run in runs]
     readings: list[dict[str, Reading]] = [
-        {row.trajectory.problem.slug: reading_of(row) for row in seen.rows} for seen in boards
+        {row.trajectory.problem.slug: reading_of(row) for row in one.rows} for one in seen
     ]
     slugs = tuple(slug for slug in readings[0] if all(slug in one for one in readings))
     left_out = tuple(slug for slug in slugs if unmatched([one[slug] for one in readings]))
-    keys = {row.trajectory.problem.slug: row.trajectory for row in boards[0].rows}
+    keys = {row.trajectory.problem.slug: row.trajectory for row in seen[0].rows}
     problems = [keys[slug].problem_id for slug in slugs]
-    levels, kinds = _levels(problems), _kinds({keys[slug].problem_id: keys[slug].size for slug in slugs})
+    levels, kinds = _levels(runs[0]), _kinds(runs[0], {each.problem_id: each.size for each in keys.values()})
     common = Common(
         slugs=slugs,
         unmatched=left_out,
@@ -119,16 +116,17 @@ def run_sides(runs: Sequence[Run]) -> tuple[tuple[RunSide, ...], Common]:
         kinds={slug: kinds.get(keys[slug].problem_id, "") for slug in slugs},
     )
     spent = spent_by(runs, problems)
-    made = zip(LETTERS, runs, boards, strict=False)
-    return tuple(RunSide(a, run, seen, common.counted, spent[run.pk]) for a, run, seen in made), common
+    made = zip(LETTERS, runs, seen, readings, strict=False)
+    return tuple(RunSide(a, run, one, common.counted, spent[run.pk], read) for a, run, one, read in made), common
 
 
-def _levels(problems: Sequence[int]) -> dict[int, str]:
-    rows = Problem.objects.filter(pk__in=problems).values_list("pk", "collection", "level")
+def _levels(run: Run) -> dict[int, str]:
+    """Where each of a run's problems is from."""
+    rows = Problem.objects.filter(trajectories__run=run).values_list("pk", "collection", "level")
     return {key: collection if level is None else f"{collection} level {level}" for key, collection, level in rows}
 
 
-def _kinds(sizes: dict[int, str]) -> dict[int, str]:
+def _kinds(run: Run, sizes: dict[int, str]) -> dict[int, str]:
     """The operation that dominates each problem at the size it was worked on; empty where nobody has looked."""
-    rows = ProblemSize.objects.filter(problem__in=sizes).values_list("problem_id", "size", "kind")
-    return {key: kind for key, size, kind in rows if sizes[key] == size}
+    rows = ProblemSize.objects.filter(problem__trajectories__run=run).values_list("problem_id", "size", "kind")
+    return {key: kind for key, size, kind in rows if sizes.get(key) == size}

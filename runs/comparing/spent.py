@@ -9,7 +9,7 @@ from typing import Any
 
 from django.db.models import Count, F, Max, Min, Q, Sum
 
-from runs.models import Job, LlmCall, Run
+from runs.models import Job, LlmCall, Run, Trajectory
 from runs.spans import Seconds
 from runs.states import JobKind, JobState
 
@@ -68,9 +68,13 @@ def _calls(runs: Sequence[Run], problems: Sequence[int]) -> list[dict[str, Any]]
 
 
 def _seconds(runs: Sequence[Run], problems: Sequence[int]) -> dict[int, dict[str, float]]:
+    """What is left out is looked for, not what counts: jobs are read from an index alone, and runs that are set side by
+    side have most of their problems in common."""
+    others = Trajectory.objects.filter(run__in=runs).exclude(problem__in=problems)
     rows = (
-        Job.objects.filter(run__in=runs, trajectory__problem__in=problems, state=JobState.DONE)
-        .filter(claimed__isnull=False, finished__isnull=False)
+        Job.objects.filter(run__in=runs, state=JobState.DONE, claimed__isnull=False, finished__isnull=False)
+        .filter(trajectory__isnull=False)
+        .exclude(trajectory__in=others.values("pk"))
         .order_by()
         .values_list("run_id", "kind")
         .annotate(taken=Sum(Seconds("finished", "claimed")))

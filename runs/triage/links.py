@@ -29,8 +29,7 @@ def run_link(run: Run) -> FlagLink | None:
     tried = Attempt.objects.filter(
         trajectory__run=run, kernel=OuterRef("kernel"), trajectory__problem=OuterRef("problem")
     )
-    problems = run.trajectories.values("problem")
-    waits = Case.objects.filter(Exists(tried), verdict="", rank__gt=0, problem__in=problems)
+    waits = Case.objects.filter(Exists(tried), verdict="", rank__gt=0)
     found = waits.aggregate(n=Count("pk"), severe=Count("pk", filter=Q(severity=Severity.SEVERE)))
     if not found["n"]:
         return None

@@ -14,7 +14,7 @@ from runs import words
 from runs.access import SignedInRequest, get_run_for, may_change
 from runs.board import board
 from runs.change_words import changes_of
-from runs.charts.best import best_chart, start_and_best
+from runs.charts.best import best_chart
 from runs.csv_files import csv_file
 from runs.glance import Glance, glance
 from runs.live import Changes, changes
@@ -85,7 +85,7 @@ def run_csv(request: SignedInRequest, pk: int) -> HttpResponse:
     writer.writerow(["problem", "name", "attempt", "best_over_sol", "sol_s", "eager_s"])
     for row in board(run).rows:
         t = row.trajectory
-        for number, value in enumerate(start_and_best(row)):
+        for number, value in enumerate(row.curve):
             writer.writerow([t.problem.slug, t.problem.name, number, value or "", t.sol_s or "", t.eager_s or ""])
     return response
 
@@ -95,7 +95,7 @@ def run_numbers(request: SignedInRequest, pk: int) -> HttpResponse:
     seen = board(get_run_for(request.user, pk))
     longest = max((len(row.ended) for row in seen.rows), default=0)
     context = {
-        "rows": [(row, start_and_best(row)) for row in seen.rows],
+        "rows": [(row, row.curve) for row in seen.rows],
         "steps": range(longest + 1),
     }
     return render(request, "runs/numbers.html", context)

@@ -18,10 +18,11 @@ from django.contrib.auth.models import User
 from django.db import models, transaction
 from django.utils import timezone
 
-from agent.steps import Measured
+from agent.steps import Measured, Started
 from kernels.harness.evaluation import Outcome
 from kernels.models import Build, Evaluation, Kernel, Problem, ProblemSize
 from kernels.records import to_json
+from kernels.targets import Policy, Target
 from runs import contenders
 from runs.models import Attempt, Event, Job, Run, Trajectory
 from runs.states import AttemptState, JobKind, JobState, RunState, TrajectoryState
@@ -175,7 +176,7 @@ def _source(number: int, draw: random.Random) -> str:
 
 def _attempts(load: Load) -> None:
     """Attempts with their kernels, builds, evaluations, log entries and jobs, a few trajectories at a time."""
-    on = list(Trajectory.objects.select_related("run").order_by("pk"))
+    on = list(Trajectory.objects.select_related("run", "problem").order_by("pk"))
     whole = {run for run, n in Trajectory.objects.values_list("run").annotate(n=models.Count("pk")) if n > 100}
     left = load.attempts - sum(40 for one in on if one.run_id in whole)
     small = sum(one.run_id not in whole for one in on)
@@ -207,6 +208,7 @@ def _part(load: Load, part: Sequence[tuple[Trajectory, int]]) -> None:
     for one in attempts:
         one.evaluation = by_kernel_e.get((one.kernel_id, one.trajectory.problem_id))
     put(Attempt, attempts)
+    put(Event, (_started(one) for one, _ in part))
     put(Event, (_event(one) for one in attempts))
     put(Job, (job for one in attempts for job in _jobs(one)))
 
@@ -284,6 +286,16 @@ def _evaluation(of: Attempt) -> Evaluation:
         target=of.trajectory.run.target, machine=of.trajectory.device, outcome=outcome, median_s=of.time_s,
         eager_s=of.eager_s, record=_RECORDS[outcome],
     )  # fmt: skip
+
+
+def _started(of: Trajectory) -> Event:
+    """The first entry of its log, without which nothing of it can be replayed."""
+    said = Started(
+        of.problem.slug, rows._inspection("cpu", 512).signature, Target(of.run.target), Policy.STRICT,
+        rows.PROGRAM.format(m=128, n=128, k=64), of.sol_s or 0.0, of.floor_s or 0.0, "compute", 2,
+        problem_source=rows.SOURCE,
+    )  # fmt: skip
+    return Event(trajectory=of, sequence=1, kind="started", record=to_json(said))
 
 
 def _event(of: Attempt) -> Event:
