@@ -102,6 +102,11 @@ class Contender(models.Model):
                 fields=["outcome", "standing", "device", "target", "language", "kind", "owner", "at"],
                 name="contender_counts",
             ),
+            # The same without a time: few different keys, which PostgreSQL keeps once each and in their order.
+            models.Index(
+                fields=["owner", "kind", "device", "standing", "outcome", "language", "target"],
+                name="contender_facets",
+            ),
             models.Index(fields=["gap", "id"], name="contender_gap"),
             models.Index(fields=["speedup", "id"], name="contender_speedup"),
             models.Index(fields=["counted_s", "id"], name="contender_counted"),

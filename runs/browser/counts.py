@@ -52,7 +52,8 @@ class Counts:
 def counts(filters: KernelFilters, asked: Asked) -> Counts:
     """The figures beside the filters. Three queries; two where only facets are filtered by."""
     names = dict(User.objects.values_list("pk", "username"))
-    groups = Contender.objects.filter(asked.rows).order_by().values_list(*_COLUMNS).annotate(n=Count("pk"))
+    # Rows are counted, not keys: those are not in the index that holds all the rest.
+    groups = Contender.objects.filter(asked.rows).order_by().values_list(*_COLUMNS).annotate(n=Count("*"))
     order = [*(name if name != "owner_id" else "owner" for name in _COLUMNS)]
     kept: dict[str, Counter[str]] = {name: Counter() for name in FACETS}
     found = everything = 0

@@ -192,7 +192,9 @@ class Asked:
         named = {f"{name}__in": values for name, values in self.facets.items()}
         if self.rows:
             return kept.filter(**named)
-        return kept.filter(pk__in=Contender.objects.filter(**named).order_by().values("pk"))
+        # PostgreSQL would walk all in order and look each up; what has a limit it finds first, and this one is never
+        # reached.
+        return kept.filter(pk__in=Contender.objects.filter(**named).order_by().values("pk")[: 2 * _MANY])
 
 
 def ask(filters: KernelFilters) -> Asked:

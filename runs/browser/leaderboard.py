@@ -98,7 +98,7 @@ ORDERS: dict[str, tuple[Callable[[Best], float | None], bool, str]] = {
 def devices() -> tuple[tuple[str, int], ...]:
     """Cards on which something was timed, with how many contenders; the commonest first. One query."""
     timed = Contender.objects.filter(time_s__isnull=False).exclude(device="").order_by()
-    found = timed.values_list("device").annotate(n=Count("pk"))
+    found = timed.values_list("device").annotate(n=Count("*"))
     return tuple(sorted(found, key=lambda one: (-one[1], one[0])))
 
 
@@ -157,7 +157,7 @@ def _bests(device: str) -> list[Best]:
 
 def _left_out(device: str) -> LeftOut:
     held = Contender.objects.filter(device=device, held__in=list(Held)).order_by()
-    counted = dict(held.values_list("held").annotate(n=Count("pk")))
+    counted = dict(held.values_list("held").annotate(n=Count("*")))
     settled = sum(counted.get(kind, 0) for kind in (Held.HACKED, Held.BUG))
     return LeftOut(settled, sum(counted.values()) - settled)
 
@@ -188,4 +188,4 @@ def _above(board: Leaderboard, rows: list[Best]) -> dict[int, int]:
     held = Contender.objects.filter(device=board.device, problem_id__in=suspicious, held__in=list(Held))
     held = held.annotate(honest=Subquery(best.values("counted_s")[:1]))
     faster = held.exclude(honest__isnull=False, time_s__gte=F("honest")).order_by()
-    return dict(faster.values_list("problem_id").annotate(n=Count("pk")))
+    return dict(faster.values_list("problem_id").annotate(n=Count("*")))
