@@ -53,13 +53,11 @@ class _Text:
         self.lines.append(f"    {', '.join(names)}{',' * (len(names) == 1)} = given")
         if self.cuda:
             self._bar("device.index != _torch.cuda.current_device()")
-        for name, variable in zip(self.plan.inputs, names, strict=True):
-            value = self.names[name] = variable
-            spec = self.values[name]
-            self._bar(
-                f"type({value}) is not _torch.Tensor or {value}.device != device or not {value}.is_contiguous()"
-            )
-            self._bar(f"{value}.shape != {spec.shape!r} or {value}.dtype is not _torch.{spec.dtype.torch_name}")
+        for name, x in zip(self.plan.inputs, names, strict=True):
+            self.names[name] = x
+            shape, dtype = self.values[name].shape, self.values[name].dtype.torch_name
+            self._bar(f"type({x}) is not _torch.Tensor or {x}.device != device or not {x}.is_contiguous()")
+            self._bar(f"{x}.shape != {shape!r} or {x}.dtype is not _torch.{dtype}")
 
     def _parameters(self) -> None:
         before: list[str] = []
