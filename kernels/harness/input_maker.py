@@ -85,8 +85,8 @@ class InputMaker:
             with contextlib.suppress(ChildProcessError):
                 os.waitpid(self._foreman, 0)
             self._foreman = 0
-            self.finish()
-            self._selector.close()
+        self.finish()
+        self._selector.close()
         self._ready = []
 
     def _receive(self) -> None:

@@ -51,6 +51,14 @@ def test_as_many_are_made_as_the_free_memory_holds(
     maker.close()
 
 
+def test_a_maker_of_nothing_lets_go_of_its_selector_and_may_be_closed_again(make_request: MakeRequest) -> None:
+    maker = InputMaker(make_request(), 0)
+    assert maker.take() is None
+    maker.close()
+    maker.close()
+    assert maker._selector.get_map() is None
+
+
 def test_the_evaluations_own_limit_holds_where_more_is_free(make_request: MakeRequest) -> None:
     request = make_request()
     set_bytes = sum(spec.bytes for spec in request.signature.inputs)
