@@ -26,6 +26,7 @@ from runs.pool import most_attempts
 from runs.readings import DEFAULT_EPSILON, Step
 from runs.spans import Seconds
 from runs.states import FINAL, JobKind, JobState
+from runs.tally import COLUMNS, Tally, tally
 from sol.gap.standing import Held
 
 
@@ -36,15 +37,23 @@ class Row:
     trajectory: Trajectory
     epsilon: float
     budget: int
-    steps: list[Step] = field(default_factory=list)
+    columns: list[tuple[Any, ...]] = field(default_factory=list)
+    """Its attempts as they were read, by number; of most of them nobody wants more than a count."""
 
     @cached_property
+    def steps(self) -> list[Step]:
+        """Its attempts."""
+        return [Step._make(attempt[: len(COLUMNS)]) for attempt in self.columns]
+
+    @cached_property
+    def tally(self) -> Tally:
+        """What its attempts come to."""
+        return tally(self.columns, self.trajectory.best_id)
+
+    @property
     def best(self) -> Step | None:
         """The trajectory's best where its time counts, else the fastest attempt that does; None where none does."""
-        counted = [step for step in self.steps if step.time_s is not None and not step.held]
-        kept = self.trajectory.best_id
-        found = next((step for step in counted if step.pk == kept), None)
-        return found or min(counted, key=lambda step: step.time_s or 0.0, default=None)
+        return self.tally.best
 
     @property
     def best_s(self) -> float | None:
@@ -64,15 +73,15 @@ class Row:
         eager_s = self.best.eager_s or self.trajectory.eager_s
         return eager_s / self.best.time_s if eager_s else None
 
-    @cached_property
+    @property
     def held(self) -> list[Step]:
         """Attempts whose times do not count."""
-        return [step for step in self.steps if step.held]
+        return self.tally.held
 
-    @cached_property
+    @property
     def claimed(self) -> Step | None:
         """The fastest attempt if every time counted; None where none has one."""
-        return min((step for step in self.steps if step.time_s), key=lambda step: step.time_s or 0.0, default=None)
+        return self.tally.claimed
 
     @cached_property
     def claimed_gap(self) -> float | None:
@@ -115,7 +124,7 @@ class Row:
     @property
     def under_way(self) -> str | None:
         """The state of the attempt that has not ended."""
-        return next((step.state for step in self.steps if step.state not in FINAL), None)
+        return self.tally.under_way
 
     @cached_property
     def ended(self) -> list[Step]:
@@ -186,9 +195,9 @@ class Row:
             tuple(step.held for step in self.held),
             t.eager_s,
             t.sol_s,
-            len(self.steps),
+            self.tally.count,
             self.under_way,
-            len(self.ended),
+            self.tally.ended,
         )
         return f"{zlib.crc32(repr(shown).encode()) & 0xFFFF:04x}"
 
@@ -273,7 +282,7 @@ class Board:
     @cached_property
     def ended(self) -> int:
         """Attempts that came to an end."""
-        return sum(len(row.ended) for row in self.rows)
+        return sum(row.tally.ended for row in self.rows)
 
     @property
     def budget(self) -> int:
@@ -283,7 +292,7 @@ class Board:
     @cached_property
     def passed(self) -> int:
         """Attempts that passed with a time that counts."""
-        return sum(step.passed for row in self.rows for step in row.steps)
+        return sum(row.tally.passed for row in self.rows)
 
     @cached_property
     def held(self) -> int:
@@ -340,10 +349,10 @@ def board(run: Run) -> Board:
     )  # fmt: skip
     epsilon = run.epsilon if run.epsilon is not None else DEFAULT_EPSILON
     rows = {t.pk: Row(t, epsilon, run.attempts) for t in trajectories}
-    steps = Attempt.objects.filter(trajectory__run=run).order_by("trajectory_id", "number")
-    for key, found in groupby(steps.values_list("trajectory_id", *Step._fields), itemgetter(0)):
+    attempts = Attempt.objects.filter(trajectory__run=run).order_by("trajectory_id", "number")
+    for key, found in groupby(attempts.values_list(*COLUMNS, "trajectory_id"), itemgetter(len(COLUMNS))):
         if key in rows:
-            rows[key].steps = [Step._make(columns[1:]) for columns in found]
+            rows[key].columns = list(found)
     return Board(run, sorted(rows.values(), key=lambda row: (*row.order, row.trajectory.pk)))
 
 

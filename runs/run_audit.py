@@ -181,7 +181,7 @@ class RunAudit:
     @property
     def held(self) -> list[tuple[Held, int]]:
         """Why times do not count, and how many."""
-        found = Counter(step.held for row in self.board.rows for step in row.steps if step.held)
+        found = Counter(step.held for row in self.board.rows for step in row.held)
         return [(held, found[held.value]) for held in Held if found[held.value]]
 
     @cached_property

@@ -85,7 +85,7 @@ def _known(points: Sequence[t.Point | None]) -> list[t.Point]:
 
 def _one(row: Row, link: Link) -> list[t.Trace]:
     best = row.best
-    others = [step for step in row.steps if step.counts and step is not best]
+    others = [step for step in row.steps if step.counts and step != best]
     return [
         t.line(*_corners(row.curve), "--ink", 2.25, steps=True),
         t.marks(_known([_attempt(row, step, link, "passed") for step in others]), t.OTHER._replace(size=8)),

@@ -48,7 +48,7 @@ def _count(times: Sequence[float], width: float) -> int:
 
 
 def _others(reading: Reading) -> list[Step]:
-    others = [step for step in reading.counted if step is not reading.best]
+    others = [step for step in reading.counted if step != reading.best]
     return sorted(others, key=lambda step: step.time_s or math.inf)
 
 

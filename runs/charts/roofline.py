@@ -159,7 +159,7 @@ def roofline_table(readings: Sequence[Reading], address: t.Address) -> Table:
         for step in one.steps:
             if step.time_s is None:
                 continue
-            word = Held(step.held).word if step.held else "best" if step is one.best else "other"
+            word = Held(step.held).word if step.held else "best" if step == one.best else "other"
             values = (
                 one.slug, step.number, word, one.intensity, one.flops, step.time_s, achieved(one, step)
             )  # fmt: skip

@@ -118,7 +118,7 @@ def speedups_table(readings: Sequence[Reading], address: t.Address) -> Table:
         for step in one.steps:
             if step.time_s is None:
                 continue
-            word = Held(step.held).word if step.held else "best" if step is one.best else "other"
+            word = Held(step.held).word if step.held else "best" if step == one.best else "other"
             score, why = _score(one, step)
             values = (
                 one.slug, step.number, word, step.time_s, step.eager_s, own_speedup(step), fraction(one, step),

@@ -9,7 +9,7 @@ from django.urls import reverse
 from agent.steps import FinishReason
 from runs import figures
 from runs.board import Board, Row
-from runs.states import AttemptState, RunState, TrajectoryState
+from runs.states import RunState, TrajectoryState
 
 SHOWN = ("all", "open", "near")
 
@@ -60,7 +60,7 @@ def retryable(board: Board) -> Retryable:
         or row.trajectory.finish_reason == FinishReason.PROPOSER_FAILED
         for row in rows
     )
-    return Retryable(failed, sum(step.state == AttemptState.LOST for row in rows for step in row.steps))
+    return Retryable(failed, sum(row.tally.lost for row in rows))
 
 
 def candidate_address(row: Row, number: int) -> str:
