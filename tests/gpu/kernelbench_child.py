@@ -6,7 +6,8 @@ The task names KernelBench's source folder, a reference, a candidate and how man
 ``eval_kernel_against_ref``, then what ``scripts/run_and_check.py`` calls after it, ``measure_ref_program_time``.
 Packages that KernelBench imports for other purposes (clients of model servers, a progress bar) and that are not
 installed are replaced by empty ones. Its statistics function is watched, so that the single times are kept: the
-statistics round to three digits. Nothing else of it is changed.
+statistics round to three digits; and when its timing function begins and ends, so that a clock can be read beside it.
+Nothing else of it is changed.
 """
 
 from __future__ import annotations
@@ -74,6 +75,8 @@ def evaluate(task: dict[str, Any]) -> dict[str, Any]:
     device = torch.device("cpu" if task["stand_in_for_a_card"] else "cuda:0")
     times: list[list[float]] = []
     timing.get_timing_stats = _watched(timing.get_timing_stats, times)
+    spans: list[tuple[float, float]] = []
+    timing.time_execution_with_cuda_event = _spanned(timing.time_execution_with_cuda_event, spans)
     with _walled(walls, "evaluation_s"):
         result = evaluation.eval_kernel_against_ref(
             original_model_src=reference, custom_model_src=candidate, measure_performance=True,
@@ -82,6 +85,7 @@ def evaluate(task: dict[str, Any]) -> dict[str, Any]:
         )  # fmt: skip
     answer = _verdict(result)
     answer |= {"candidate_ms": times[0] if times else None, "static": static}
+    answer["candidate_span"] = spans[0] if times else None
     for compiled in (False, True) if task["compile"] else (False,):
         with _walled(walls, "compile_s" if compiled else "eager_s"):
             timing.measure_ref_program_time(
@@ -114,6 +118,16 @@ def _watched(function: Any, times: list[list[float]]) -> Any:
         return function(elapsed, *given, **named)
 
     return watched
+
+
+def _spanned(function: Any, spans: list[tuple[float, float]]) -> Any:
+    def spanned(*given: Any, **named: Any) -> Any:
+        began = time.monotonic()
+        found = function(*given, **named)
+        spans.append((began, time.monotonic()))
+        return found
+
+    return spanned
 
 
 @contextlib.contextmanager

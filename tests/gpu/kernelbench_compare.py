@@ -3,7 +3,7 @@
     python -m tests.gpu.kernelbench_compare --kernelbench PATH/src --json FILE [--kernelbench-path A:B]
     python -m tests.gpu.kernelbench_compare --markdown FILE          # the table of an earlier report
 
-Twelve of our own problems are translated, built side by side and exported as ``ModelNew`` with their shared objects
+Eighteen of our own problems are translated, built side by side and exported as ``ModelNew`` with their shared objects
 embedded, so that nothing is compiled in any evaluation. Each file then goes, alone, through our evaluation (as the
 plan it was made of, and as the file) and through KernelBench's (``kernelbench_child``, in a fresh process), with the
 same numbers of correctness trials and timed calls. The cheats of ``tests.harness.cheats`` go through both as well.
@@ -38,7 +38,14 @@ from kernels.dsl import check, parse
 from kernels.export import export
 from kernels.harness import evaluate
 from kernels.harness.baselines import BaselineKind
-from kernels.harness.evaluation import Candidate, Evaluation, EvaluationRequest, ModuleCandidate, PlanCandidate
+from kernels.harness.evaluation import (
+    Candidate,
+    Evaluation,
+    EvaluationRequest,
+    ModuleCandidate,
+    PlanCandidate,
+    Timing,
+)  # fmt: skip
 from kernels.harness.problem_tolerance import tolerance_for
 from kernels.problems.files import own_directory
 from kernels.problems.inspect import inspect_many
@@ -48,12 +55,14 @@ from kernels.toolchain import Cache, build
 from kernels.toolchain.report import BuildOutcome
 from kernels.translate import translate
 from tests.gpu import kernelbench_child
+from tests.gpu.card_clock import ClockWatch
 from tests.gpu.kernelbench_table import markdown
 from tests.harness.cheats import CHEATS, Cheat
 
 PROBLEMS = (
     "02_gemm_bias_relu", "06_gemm_bias_gelu", "10_gemm_silu_gate", "12_batched_gemm", "14_mlp", "16_tall_skinny_gemm",
-    "17_softmax", "18_layer_norm", "19_rms_norm", "22_elementwise_chain", "23_conv2d_bias_relu", "24_pointwise_conv",
+    "17_softmax", "18_layer_norm", "19_rms_norm", "20_sum_rows", "21_log_sum_exp", "22_elementwise_chain",
+    "23_conv2d_bias_relu", "24_pointwise_conv", "28_max_pool", "29_batch_norm", "30_group_norm", "31_channel_softmax",
 )  # fmt: skip
 CORRECT_TRIALS, PERF_TRIALS = 5, 100
 """The defaults of KernelBench's run_and_check."""
@@ -160,7 +169,10 @@ class Comparison:
             "build_dir": str(folder / "builds"), "compile": compiled, "tf32": tf32,
         }  # fmt: skip
         (folder / "task.json").write_text(json.dumps(task), "utf-8")
-        return _child(folder)
+        with ClockWatch() as watch:
+            answer = _child(folder)
+        span = answer.get("candidate_span")
+        return {**answer, "sm_clock_mhz": watch.median_mhz(*span) if span else None}
 
 
 def _child(folder: Path) -> dict[str, Any]:
@@ -196,11 +208,17 @@ def _row(evaluation: Evaluation) -> dict[str, Any]:
         "outcome": evaluation.outcome.value, "detail": evaluation.detail[:500], "failed_checks": failed,
         "median_ms": own.median_s * 1e3 if own else None, "calls": own.count if own else None,
         "quartiles_ms": [own.q1_s * 1e3, own.q3_s * 1e3] if own else None, "lead_s": lead_s,
-        "spent_s": evaluation.spent_s,
+        "spent_s": evaluation.spent_s, "sm_clock_mhz": _clock(own),
         "baselines_ms": times, "wall_s": evaluation.wall_s,
         "machine": evaluation.machine.name if evaluation.machine else None,
         "isolation": evaluation.isolation.method if evaluation.isolation else None,
     }  # fmt: skip
+
+
+def _clock(own: Timing | None) -> list[float] | None:
+    """The lowest and highest clock that was read beside the candidate's calls."""
+    clock = own.conditions.sm_clock if own and own.conditions else None
+    return [clock.low, clock.high] if clock else None
 
 
 def compare(run: Comparison, made: Candidates, *, compiled: bool) -> dict[str, Any]:

@@ -53,7 +53,7 @@ def build(case: Case, cache: Path) -> dict[str, Any]:
     builds = []
     compiler = nvcc.find(Target(case.target))
     for unit in emission.units:
-        target = cache / f"{unit.symbol}{ending(case)}"
+        target = cache.absolute() / f"{unit.symbol}{ending(case)}"
         if target.exists():
             continue
         if compiler is None:

@@ -12,17 +12,19 @@ from tests.gpu.kernelbench_table import markdown
 
 
 def ours(outcome: str = "passed", median_ms: float | None = 1.0, **more: Any) -> dict[str, Any]:
-    return {"outcome": outcome, "median_ms": median_ms, "failed_checks": [], "wall_s": 4.0, **more}
+    clock = {"sm_clock_mhz": [1700.0, 1980.0]}
+    return {"outcome": outcome, "median_ms": median_ms, "failed_checks": [], "wall_s": 4.0, **clock, **more}
 
 
 def theirs(**more: Any) -> dict[str, Any]:
     found = {"compiled": True, "correct": True, "candidate_ms": [1.0, 1.02, 1.04], "metadata": {}, "wall_s": 10.0}
+    found["sm_clock_mhz"] = 1500.0
     return {**found, "static": {"errors": [], "warnings": []}, **more}
 
 
 def report(**more: Any) -> dict[str, Any]:
     row = {"plan": ours(), "module": ours(), "kernelbench": theirs(), "compiled": False, "build_s": 1.0}
-    slow = {**row, "module": ours(median_ms=0.5), "kernelbench": theirs(wall_s=5.0)}
+    slow = {**row, "module": ours(median_ms=0.5, sm_clock_mhz=None), "kernelbench": theirs(wall_s=5.0)}
     off = theirs(correct=False, metadata={"max_difference": "['0.001']"})
     wrong = {**row, "kernelbench": off, "without_tf32": theirs()}
     broken = {**row, "kernelbench": {"error": "KeyError: a | b", "wall_s": 3.0}}
@@ -33,17 +35,21 @@ def report(**more: Any) -> dict[str, Any]:
 
 def test_the_table_holds_verdicts_times_ratios_and_goals() -> None:
     text = markdown(report())
-    assert "| near | passed, passed | correct | 1 | 1 | 1.02 | 1.02 | 4 | 10 | 0.4 |" in text
-    assert "| far | passed, passed | correct | 1 | 0.5 | 1.02 | 2.04 | 4 | 5 | 0.8 |" in text
-    assert "| broken | passed, passed | error: KeyError: a / b | 1 | 1 | – | – | 4 | 3 | 1.33 |" in text
+    assert "| near | passed, passed | correct | 1 | 1 | 1.02 | 1.02 | 1700–1980 | 1500 | 4 | 10 | 0.4 |" in text
+    assert "| far | passed, passed | correct | 1 | 0.5 | 1.02 | 2.04 | – | 1500 | 4 | 5 | 0.8 |" in text
+    assert (
+        "| broken | passed, passed | error: KeyError: a / b | 1 | 1 | – | – | 1700–1980 | – | 4 | 3 | 1.33 |"
+        in text
+    )
     assert "| unmade | not made: no nvcc |" in text
-    assert "| wrong | passed, passed | incorrect | 1 | 1 | 1.02 | – | 4 | 10 | 0.4 |" in text
+    # What it calls wrong beside TF32 alone is timed without.
+    assert "| wrong | passed, passed | incorrect | 1 | 1 | 1.02 | 1.02 | 1700–1980 | 1500 | 4 | 10 | 0.4 |" in text
     assert (
         "wrong is incorrect to KernelBench: the largest differences from its reference are ['0.001']. With TF32"
         in text
     )
     assert "the same file is correct (within its tolerance)" in text
-    assert "1 of 2 files are as fast by KernelBench's clock" in text
+    assert "2 of 3 files are as fast by KernelBench's clock" in text
     assert "In 2 of 4 rows" in text
     assert "stood in" not in text
 
