@@ -25,7 +25,8 @@ INPUT_SETS = 2
 """How many sets of inputs a child can hold; timed calls go through them in turn."""
 
 MAXIMUM_SLOTS = 10
-SLOT_BUDGET_BYTES = 256 * 2**20
+SLOT_BUDGET_BYTES = {"host": 256 * 2**20, "cuda": 2**30}
+"""A card's memory is large, and each block of calls there costs as much as many of its calls."""
 _ALIGNMENT = 256
 _POISON = 0xFF
 POISON_OF_INTEGERS = 0xA5
@@ -66,8 +67,8 @@ class Layout:
         return len(self.outputs) - 1
 
 
-def lay_out(signature: Signature) -> Layout:
-    """Two input sets, and as many output slots (1 to 10, and one for warm-up) as 256 MiB hold."""
+def lay_out(signature: Signature, device: str = "host") -> Layout:
+    """Two input sets, and as many output slots (1 to 10, and one for warm-up) as the device's budget holds."""
     end = 0
 
     def place(spec: TensorSpec) -> Region:
@@ -77,7 +78,7 @@ def lay_out(signature: Signature) -> Layout:
         return region
 
     output_bytes = max(sum(spec.bytes for spec in signature.outputs), 1)
-    slots = min(max(SLOT_BUDGET_BYTES // output_bytes, 1), MAXIMUM_SLOTS)
+    slots = min(max(SLOT_BUDGET_BYTES[device] // output_bytes, 1), MAXIMUM_SLOTS)
     return Layout(
         parameters={spec.name: place(spec) for spec in signature.parameters},
         inputs=tuple(tuple(place(spec) for spec in signature.inputs) for _ in range(INPUT_SETS)),

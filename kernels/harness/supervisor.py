@@ -83,7 +83,7 @@ class Supervisor:
         self.report_fd = report_fd
         self.method = method
         self.server = server
-        self.layout = arena.lay_out(request.signature)
+        self.layout = arena.lay_out(request.signature, request.device)
         self.findings = Findings([])
         self.lost = False
         self.guard: Guard | None = None

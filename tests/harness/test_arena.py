@@ -47,6 +47,7 @@ def test_the_layout_survives_its_json_form() -> None:
 def test_large_outputs_get_fewer_slots_and_empty_tensors_have_a_place() -> None:
     big = TensorSpec("y", DType.F32, (64, 2**20))
     assert arena.lay_out(Signature((), (), (big,), {})).slots == 1
+    assert arena.lay_out(Signature((), (), (big,), {}), "cuda").slots == 4
     assert arena.lay_out(SIGNATURE).slots == arena.MAXIMUM_SLOTS
     layout = arena.lay_out(Signature((TensorSpec("x", DType.F32, (0, 3)),), (), (), {}))
     descriptor = arena.create(layout)
