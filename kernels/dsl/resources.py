@@ -13,7 +13,7 @@ from kernels.dsl import conv_rules, grouped, sm80_resources
 from kernels.dsl.conv_product import as_product
 from kernels.dsl.errors import Cluster, Registers, Schedule, SharedMemory, Stages, Tile
 from kernels.dsl.expressions import chain_values
-from kernels.dsl.ir import Stage
+from kernels.dsl.ir import Stage, Value
 from kernels.dsl.layouts import MATH_BYTES, TURNED_AT_ONCE
 from kernels.dsl.maths import copied, promoted
 from kernels.dsl.orientation import letters, multiplied_transposed
@@ -29,6 +29,7 @@ ACCUMULATORS_SM90A = 208
 """Accumulator registers a thread can have: 232 of a consumer warp group less 24 for addresses and the epilogue."""
 _BARRIER_BYTES = 16
 _EPILOGUE_SLACK = 2048
+_STORES, _COOPERATIVE_ROWS = 4, 128
 _IN_TURN = 1024
 _IGNORED = ("cluster", "schedule", "stages", "swizzle", "raster")
 """Knobs of the tensor cores that math(f32) does not read."""
@@ -189,14 +190,36 @@ def epilogue_bytes(stage: Stage) -> int:
     part, parts = rows * columns, (m // rows) * (n // columns)
     out = 4 if stage.reduction else stage.result.dtype.bytes
     stored = min(parts, 2)
-    full = [value for value in chain_values(stage.chain) if value.strides[-1] == 1 and value.strides[-2] > 0]
-    source = full[0] if full else None
-    if source is None or stage.attributes["m"] == 1:
+    source = _source(stage)
+    if source is None:
         return stored * part * out
     if source.dtype.bytes != out:
         return stored * part * out + min(parts, 4) * part * source.dtype.bytes
     shared = max(min(parts, 4), stored + 1) * part * out
     return shared + stored * part * out if stage.reduction else shared
+
+
+def _source(stage: Stage) -> Value | None:
+    """What the epilogue reads through TMA as C: the first full tensor of the chain."""
+    full = [value for value in chain_values(stage.chain) if value.strides[-1] == 1 and value.strides[-2] > 0]
+    return full[0] if full and stage.attributes["m"] != 1 else None
+
+
+def store_stages(stage: Stage) -> int:
+    """Parts of a cooperative product's result that leave at once: 4, or 0 where CUTLASS's own number (2) has to do.
+
+    Only a result that shares its buffers with nothing has more, and only where no stage of the mainloop goes for it.
+    """
+    m, n, _ = stage.knobs["tile"]
+    schedule = str(stage.knobs["schedule"])
+    cooperative = schedule in ("cooperative", "streamk") or (schedule == "auto" and m >= _COOPERATIVE_ROWS)
+    parts = m // 128 * (n // 32)
+    if not cooperative or stage.reduction or _source(stage) is not None or parts < _STORES:
+        return 0
+    part = 128 * 32 * stage.result.dtype.bytes
+    rest = SHARED_MEMORY_SM90A - epilogue_bytes(stage) - _EPILOGUE_SLACK
+    stages = int(stage.knobs["stages"]) or rest // stage_bytes(stage)
+    return _STORES if rest - (_STORES - 2) * part >= stages * stage_bytes(stage) else 0
 
 
 def stage_bytes(stage: Stage) -> int:

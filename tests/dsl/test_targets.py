@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kernels.dsl.resources import SHARED_MEMORY_SM90A, epilogue_bytes, settled_stages, stage_bytes
+from kernels.dsl.resources import SHARED_MEMORY_SM90A, epilogue_bytes, settled_stages, stage_bytes, store_stages
 from kernels.dsl.simd import AVX2
 from kernels.targets import Policy, Target
 from tests.dsl.programs import cautions, checked, linear, linear_of, refusals, signature
@@ -203,6 +203,33 @@ def test_the_epilogue_s_memory_counts_its_source() -> None:
     assert epilogue_bytes(plain) == 2 * 128 * 32 * 4
     assert epilogue_bytes(added) == 4 * 128 * 32 * 4
     assert stage_bytes(plain) == 256 * 32 * 4 + 16
+
+
+@pytest.mark.parametrize(
+    ("knobs", "stores"),
+    [
+        # 4 stages of 48 KB leave 35 KB, parts of a half result take 8 KB, of a float 16 KB.
+        (".tile(128, 256, 64).out(f16)", 4),
+        (".tile(128, 256, 64).out(f16).schedule(streamk)", 4),
+        (".tile(128, 256, 64).out(f16).stages(4)", 4),
+        (".tile(128, 128, 64).out(f16).schedule(pingpong)", 0),
+        (".tile(128, 256, 64)", 0),
+        (".tile(128, 256, 64).stages(3)", 4),
+        # Of 64 rows two warp groups take turns; of so few columns there are no four parts.
+        (".tile(64, 256, 64).out(f16)", 0),
+        (".tile(128, 64, 64).out(f16)", 0),
+        (".tile(128, 256, 64).out(f16) >> add(r)", 0),
+    ],
+)
+def test_four_parts_of_a_result_leave_at_once_where_no_stage_goes_for_them(knobs: str, stores: int) -> None:
+    problem = signature("x f16 512 512", "w f16 512 512", "out f16 512 512")
+    if ".out(f16)" not in knobs:
+        problem = signature("x f16 512 512", "w f16 512 512", "out f32 512 512")
+        knobs += ".out(f32)"
+    head, result = "program p(x: f16[M, K], w: f16[N, K])", "f16" if ".out(f16)" in knobs else "f32"
+    other = "  r = gemm(x, w.T)\n" if "add(r)" in knobs else ""
+    text = f"{head} -> {result}[M, N]\n{other}  y = gemm(x, w.T){knobs}\n  return y\n"
+    assert store_stages(checked(text, problem, SM90A).stages[-1]) == stores
 
 
 def test_cluster_waste_is_a_caution_with_its_percentage() -> None:

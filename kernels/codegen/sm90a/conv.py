@@ -24,16 +24,10 @@ from kernels.codegen.cuda.origins import Origins
 from kernels.codegen.cuda.writer import SYMBOL, SourceWriter
 from kernels.codegen.emission import StageCode
 from kernels.codegen.sm90a.conv_copy import COPY_KERNEL, ChannelsCopy, block_channels
-from kernels.codegen.sm90a.gemm import (
-    ACCUMULATORS,
-    INCLUDES,
-    MULTIPROCESSORS,
-    GemmEmitter,
-    shape_text,
-    write_scheduling,
-)
+from kernels.codegen.sm90a.gemm import ACCUMULATORS, INCLUDES, GemmEmitter, shape_text
 from kernels.codegen.sm90a.gemm import schedule as schedule_of
 from kernels.codegen.sm90a.orientation import Orientation
+from kernels.codegen.sm90a.scheduling import write_hardware, write_multiprocessors, write_scheduling
 from kernels.codegen.sm90a.visitor import VisitorTree
 from kernels.dsl.conv_product import as_product, copied, depth_channels, joined_taps, plain_window
 from kernels.dsl.ir import Stage
@@ -283,7 +277,7 @@ class ConvEmitter(GemmEmitter):
         out.line(f"    {self.schedule.scheduler}>;", origins.note("schedule"), origins.knob("schedule"))
         out.line("using Gemm = cutlass::gemm::device::GemmUniversalAdapter<Kernel>;")
         out.line()
-        out.lines(MULTIPROCESSORS)
+        write_multiprocessors(out, self.stage)
         out.line(f"}}  // namespace {SYMBOL}_types")
         out.line()
 
@@ -331,8 +325,7 @@ class ConvEmitter(GemmEmitter):
 
     def _write_problem(self, tree_arguments: str) -> None:
         out, source = self.out, self.tree.source
-        out.lines("  cutlass::KernelHardwareInfo hardware;\n  cudaGetDevice(&hardware.device_id);")
-        out.line("  hardware.sm_count = multiprocessors(hardware.device_id);")
+        write_hardware(out, self.stage, ("m", "n", "1"))
         out.line("  typename Gemm::Arguments arguments{")
         out.line("      cutlass::gemm::GemmUniversalMode::kGemm,")
         taps = ", ".join(f"int(kernel{axis})" for axis in reversed(range(self.dims)))

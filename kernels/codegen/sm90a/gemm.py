@@ -18,6 +18,7 @@ from kernels.codegen.cuda.origins import Origins
 from kernels.codegen.cuda.split import SplitCopy, plan_copy, write_copy_kernels, write_depth
 from kernels.codegen.cuda.writer import SYMBOL, SourceWriter
 from kernels.codegen.emission import StageCode
+from kernels.codegen.sm90a.epilogue import write_stores
 from kernels.codegen.sm90a.mainloop import (
     fast_tag,
     mainloop_name,
@@ -27,10 +28,12 @@ from kernels.codegen.sm90a.mainloop import (
 )
 from kernels.codegen.sm90a.orientation import k_major, orient
 from kernels.codegen.sm90a.reduction import ALIGNMENT, Joining, plan_joining
+from kernels.codegen.sm90a.scheduling import write_hardware, write_multiprocessors, write_scheduling
 from kernels.codegen.sm90a.visitor import VisitorTree
 from kernels.codegen.sm90a.workspace import stream_k_bytes
 from kernels.dsl.ir import Stage
 from kernels.dsl.maths import WAYS
+from kernels.dsl.resources import store_stages
 from kernels.dsl.syntax import Assign
 from kernels.dtypes import DType
 
@@ -48,21 +51,7 @@ INCLUDES = """
 #include "cutlass/gemm/kernel/tile_scheduler.hpp"
 #include "cutlass/kernel_hardware_info.h"
 """
-_RASTER = {"auto": "Heuristic", "m": "AlongM", "n": "AlongN"}
 ACCUMULATORS = {"f32": "float", "fast": "float", "f16": "cutlass::half_t"}
-
-
-MULTIPROCESSORS = """
-// The number of SMs of the current device; asked for once a device.
-inline int multiprocessors(int device) {
-  static int known[64] = {};
-  if (device < 0 || device >= 64) { return cutlass::KernelHardwareInfo::query_device_multiprocessor_count(device); }
-  if (known[device] == 0) {
-    known[device] = cutlass::KernelHardwareInfo::query_device_multiprocessor_count(device);
-  }
-  return known[device];
-}
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,7 +210,9 @@ class GemmEmitter:
         stage, out, origins, source = self.stage, self.out, self.origins, self.tree.source
         result = type_name(stage.name, stage.result, CUTLASS_TYPES, "a gemm's result")
         lanes, layout = TMA_BYTES // stage.result.dtype.bytes, self.orientation.row_major
-        out.line("using Epilogue = typename cutlass::epilogue::collective::CollectiveBuilder<")
+        stores = store_stages(stage) if source is None else 0
+        name = "Built" if stores else "Epilogue"
+        out.line(f"using {name} = typename cutlass::epilogue::collective::CollectiveBuilder<")
         out.line("    cutlass::arch::Sm90, cutlass::arch::OpClassTensorOp, Tile, Cluster,")
         out.line("    cutlass::epilogue::collective::EpilogueTileAuto, Accumulator, float,")
         if source is None:
@@ -236,6 +227,7 @@ class GemmEmitter:
         note, mu = origins.note("schedule"), origins.knob("schedule")
         out.line(f"    cutlass::epilogue::{self.schedule.epilogue}, {self.tree.root}>::CollectiveOp;", note, mu)
         out.line()
+        write_stores(out, stores)
 
     def _write_mainloop(self) -> None:
         out, origins = self.out, self.origins
@@ -265,7 +257,7 @@ class GemmEmitter:
         out.line(f"    {self.schedule.scheduler}>;", origins.note("schedule"), origins.knob("schedule"))
         out.line("using Gemm = cutlass::gemm::device::GemmUniversalAdapter<Kernel>;")
         out.line()
-        out.lines(MULTIPROCESSORS)
+        write_multiprocessors(out, self.stage)
         if self.joining is not None:
             self.joining.write_kernel(out)
         out.line(f"}}  // namespace {SYMBOL}_types")
@@ -290,11 +282,10 @@ class GemmEmitter:
         out, source = self.out, self.tree.source
         batch = "batch" if self.batched else "1"
         mode = "kBatched" if self.batched else "kGemm"
-        out.lines("  cutlass::KernelHardwareInfo hardware;\n  cudaGetDevice(&hardware.device_id);")
-        out.line("  hardware.sm_count = multiprocessors(hardware.device_id);")
+        rows, columns = self.orientation.pair("m", "n")
+        write_hardware(out, self.stage, (rows, columns, batch))
         out.line("  typename Gemm::Arguments arguments{")
         out.line(f"      cutlass::gemm::GemmUniversalMode::{mode},")
-        rows, columns = self.orientation.pair("m", "n")
         depth = "depth" if any(self.copies) else "k"
         out.line(f"      {{int({rows}), int({columns}), int({depth}), int({batch})}},")
         first, second = (self._operand_arguments(index) for index in self.orientation.pair(0, 1))
@@ -341,20 +332,6 @@ class GemmEmitter:
             self.joining.write_launch(out)
             return
         out.lines("  return gemm.run(on) == cutlass::Status::kSuccess ? 0 : 3;\n}")
-
-
-def write_scheduling(out: SourceWriter, stage: Stage, origins: Origins) -> None:
-    """The scheduler's arguments that the program set; raises KnobWithoutCode for a raster that CUTLASS has not."""
-    raster, swizzle = str(stage.knobs["raster"]), int(stage.knobs["swizzle"])
-    if raster not in _RASTER:
-        raise KnobWithoutCode(stage=stage.name, knob="raster", found=raster, legal="auto, m or n")
-    if raster != "auto":
-        tag = f"cutlass::gemm::kernel::detail::RasterOrderOptions::{_RASTER[raster]}"
-        out.line("  arguments.scheduler.raster_order =", origins.note("raster"), origins.knob("raster"))
-        out.line(f"      {tag};", mu=origins.knob("raster"))
-    if swizzle:
-        note, mu = origins.note("swizzle"), origins.knob("swizzle")
-        out.line(f"  arguments.scheduler.max_swizzle_size = {swizzle};", note, mu)
 
 
 def shape_text(extents: list[int]) -> str:

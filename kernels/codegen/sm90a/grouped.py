@@ -14,9 +14,10 @@ from kernels.codegen.cuda.origins import Origins
 from kernels.codegen.cuda.split import SplitCopy, plan_copy, write_copy_kernels, write_depth
 from kernels.codegen.cuda.writer import SYMBOL, SourceWriter
 from kernels.codegen.emission import StageCode
-from kernels.codegen.sm90a.gemm import ACCUMULATORS, INCLUDES, MULTIPROCESSORS, shape_text, write_scheduling
+from kernels.codegen.sm90a.gemm import ACCUMULATORS, INCLUDES, shape_text
 from kernels.codegen.sm90a.mainloop import mainloop_name, promotion_argument, write_promotion, write_stages
 from kernels.codegen.sm90a.orientation import Orientation, k_major
+from kernels.codegen.sm90a.scheduling import MULTIPROCESSORS, write_scheduling
 from kernels.codegen.sm90a.visitor import VisitorTree
 from kernels.dsl.grouped import members
 from kernels.dsl.ir import Stage
