@@ -29,7 +29,7 @@ ACCUMULATORS_SM90A = 208
 """Accumulator registers a thread can have: 232 of a consumer warp group less 24 for addresses and the epilogue."""
 _BARRIER_BYTES = 16
 _EPILOGUE_SLACK = 2048
-_STORES, _COOPERATIVE_ROWS = 4, 128
+_STORES, _STORES_SLACK, _COOPERATIVE_ROWS = 4, 1024, 128
 _IN_TURN = 1024
 _IGNORED = ("cluster", "schedule", "stages", "swizzle", "raster")
 """Knobs of the tensor cores that math(f32) does not read."""
@@ -217,9 +217,19 @@ def store_stages(stage: Stage) -> int:
     if not cooperative or stage.reduction or _source(stage) is not None or parts < _STORES:
         return 0
     part = 128 * 32 * stage.result.dtype.bytes
-    rest = SHARED_MEMORY_SM90A - epilogue_bytes(stage) - _EPILOGUE_SLACK
-    stages = int(stage.knobs["stages"]) or rest // stage_bytes(stage)
-    return _STORES if rest - (_STORES - 2) * part >= stages * stage_bytes(stage) else 0
+    rest = SHARED_MEMORY_SM90A - epilogue_bytes(stage) - (_STORES - 2) * part - _vector_bytes(stage) - _STORES_SLACK
+    if stage.knobs["stages"]:
+        stages = int(stage.knobs["stages"])
+    else:
+        stages = (SHARED_MEMORY_SM90A - epilogue_bytes(stage) - _EPILOGUE_SLACK) // stage_bytes(stage)
+    return _STORES if rest >= stages * stage_bytes(stage) else 0
+
+
+def _vector_bytes(stage: Stage) -> int:
+    """At most what a chain's rows and columns take of shared memory, each rounded up to an alignment of 128 bytes."""
+    longest = max(stage.knobs["tile"][:2])
+    vectors = [value for value in chain_values(stage.chain) if 0 in value.strides[-2:]]
+    return sum(-(-longest * value.dtype.bytes // 128) * 128 for value in vectors)
 
 
 def stage_bytes(stage: Stage) -> int:

@@ -219,14 +219,17 @@ def test_the_epilogue_s_memory_counts_its_source() -> None:
         (".tile(64, 256, 64).out(f16)", 0),
         (".tile(128, 64, 64).out(f16)", 0),
         (".tile(128, 256, 64).out(f16) >> add(r)", 0),
+        # A vector of 256 floats takes 1 KB, and there is room for one.
+        (".tile(128, 256, 64).out(f16) >> bias(b)", 4),
+        (".tile(128, 256, 64).out(f16) >> bias(b) >> mul(b)", 0),
     ],
 )
 def test_four_parts_of_a_result_leave_at_once_where_no_stage_goes_for_them(knobs: str, stores: int) -> None:
-    problem = signature("x f16 512 512", "w f16 512 512", "out f16 512 512")
-    if ".out(f16)" not in knobs:
-        problem = signature("x f16 512 512", "w f16 512 512", "out f32 512 512")
-        knobs += ".out(f32)"
-    head, result = "program p(x: f16[M, K], w: f16[N, K])", "f16" if ".out(f16)" in knobs else "f32"
+    result = "f16" if ".out(f16)" in knobs else "f32"
+    knobs += "" if result == "f16" else ".out(f32)"
+    head, vector = "program p(x: f16[M, K], w: f16[N, K]", "; b f32 512" if "bias" in knobs else ""
+    problem = signature("x f16 512 512", f"w f16 512 512{vector}", f"out {result} 512 512")
+    head += ", b: f32[N])" if vector else ")"
     other = "  r = gemm(x, w.T)\n" if "add(r)" in knobs else ""
     text = f"{head} -> {result}[M, N]\n{other}  y = gemm(x, w.T){knobs}\n  return y\n"
     assert store_stages(checked(text, problem, SM90A).stages[-1]) == stores
