@@ -12,7 +12,7 @@ from dataclasses import replace
 from kernels.dsl import conv_rules, grouped, sm80_resources
 from kernels.dsl.conv_product import as_product
 from kernels.dsl.errors import Cluster, Registers, Schedule, SharedMemory, Stages, Tile
-from kernels.dsl.expressions import chain_values
+from kernels.dsl.expressions import chain_values, loads
 from kernels.dsl.ir import Stage, Value
 from kernels.dsl.layouts import MATH_BYTES, TURNED_AT_ONCE
 from kernels.dsl.maths import copied, promoted
@@ -226,9 +226,12 @@ def store_stages(stage: Stage) -> int:
 
 
 def _vector_bytes(stage: Stage) -> int:
-    """At most what a chain's rows and columns take of shared memory, each rounded up to an alignment of 128 bytes."""
+    """At most what a chain's rows and columns take of shared memory, those of each link by themselves.
+
+    Each is rounded up to an alignment of 128 bytes.
+    """
     longest = max(stage.knobs["tile"][:2])
-    vectors = [value for value in chain_values(stage.chain) if 0 in value.strides[-2:]]
+    vectors = [value for step in stage.chain for value in loads(step.expr) if 0 in value.strides[-2:]]
     return sum(-(-longest * value.dtype.bytes // 128) * 128 for value in vectors)
 
 
