@@ -8,11 +8,12 @@ from typing import Any
 GOAL_RATIO, GOAL_WALL = 0.05, 0.5
 
 
-def markdown(report: dict[str, Any]) -> str:
-    """The whole page."""
+def markdown(report: dict[str, Any], *others: dict[str, Any]) -> str:
+    """The whole page; ``others`` have what the first report lacks: a card is not always had for long enough."""
     parts = [_head(report), _problems(report)]
-    if report["cheats"]:
-        parts.append(_cheats(report))
+    for one in (report, *others):
+        if one["cheats"]:
+            parts.append(_cheats(one))
     return "\n".join(parts)
 
 
@@ -111,6 +112,8 @@ def _goals(ratios: list[float], walls: list[float]) -> list[str]:
 def _cheats(report: dict[str, Any]) -> str:
     rows = [
         "## What each catches",
+        "",
+        f"{report['date']} · {report['machine'] or 'machine not known'}",
         "",
         "| candidate | what it does | ours | KernelBench's evaluation | its static checker |",
         "| --- | --- | --- | --- | --- |",
