@@ -43,7 +43,8 @@ def _in_step(stage: Stage) -> bool:
     """Whether the number of SMs is chosen: stream-K shares its last wave out, and wants all, as a convolution does."""
     if stage.op == "conv" or stage.knobs["schedule"] == "streamk":
         return False
-    return _SMS_OF_A_GPC % math.prod(stage.knobs["cluster"]) == 0
+    blocks: int = math.prod(stage.knobs["cluster"])
+    return _SMS_OF_A_GPC % blocks == 0
 
 
 def write_multiprocessors(out: SourceWriter, stage: Stage) -> None:
