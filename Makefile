@@ -29,7 +29,7 @@ run: $(VENV)/.run
 	@exec $(BIN)/python manage.py serve --host $(HOST) --port $(PORT)
 
 # Much of a test is waiting for a child process, so there is one tester more than there are cores.
-TESTERS ?= $(shell expr $$(nproc) + 1)
+TESTERS ?= $(shell expr $$(nproc) + 2)
 
 # Types are checked beside the tests. Real stacks and what is timed have the machine to themselves: a stack measures this
 # machine's peaks, and what is measured on a busy machine is no bound.
