@@ -28,7 +28,7 @@ $(VENV)/.test: requirements-test.lock $(VENV)/.run
 run: $(VENV)/.run
 	@exec $(BIN)/python manage.py serve --host $(HOST) --port $(PORT)
 
-# Much of a test is waiting for a child process, so there is one tester more than there are cores.
+# Much of a test is waiting for a child process, so there are two testers more than there are cores.
 TESTERS ?= $(shell expr $$(nproc) + 2)
 
 # Types are checked beside the tests. Real stacks and what is timed have the machine to themselves: a stack measures this

@@ -29,7 +29,7 @@ ACCUMULATORS_SM90A = 208
 """Accumulator registers a thread can have: 232 of a consumer warp group less 24 for addresses and the epilogue."""
 _BARRIER_BYTES = 16
 _EPILOGUE_SLACK = 2048
-_STORES, _STORES_SLACK, _COOPERATIVE_ROWS = 4, 1024, 128
+_STORES, _STORES_SLACK = 4, 1024
 _IN_TURN = 1024
 _IGNORED = ("cluster", "schedule", "stages", "swizzle", "raster")
 """Knobs of the tensor cores that math(f32) does not read."""
@@ -177,6 +177,14 @@ def _accumulators(stage: Stage, threads: int, scope: Scope) -> None:
         )
 
 
+def settled_schedule(stage: Stage) -> str:
+    """The schedule, ``auto`` settled as CUTLASS does: two consumer warp groups where each has 64 rows of the tile."""
+    written = str(stage.knobs["schedule"])
+    if written != "auto":
+        return written
+    return "cooperative" if stage.knobs["tile"][0] >= 128 else "pingpong"
+
+
 def epilogue_bytes(stage: Stage) -> int:
     """Shared memory of CUTLASS's TMA epilogue: parts of the result on their way out, and of C on its way in.
 
@@ -211,10 +219,8 @@ def store_stages(stage: Stage) -> int:
     Only a result that shares its buffers with nothing has more, and only where no stage of the mainloop goes for it.
     """
     m, n, _ = stage.knobs["tile"]
-    schedule = str(stage.knobs["schedule"])
-    cooperative = schedule in ("cooperative", "streamk") or (schedule == "auto" and m >= _COOPERATIVE_ROWS)
     parts = m // 128 * (n // 32)
-    if not cooperative or stage.reduction or _source(stage) is not None or parts < _STORES:
+    if settled_schedule(stage) == "pingpong" or stage.reduction or _source(stage) is not None or parts < _STORES:
         return 0
     part = 128 * 32 * stage.result.dtype.bytes
     rest = SHARED_MEMORY_SM90A - epilogue_bytes(stage) - (_STORES - 2) * part - _vector_bytes(stage) - _STORES_SLACK

@@ -33,7 +33,7 @@ from kernels.codegen.sm90a.visitor import VisitorTree
 from kernels.codegen.sm90a.workspace import stream_k_bytes
 from kernels.dsl.ir import Stage
 from kernels.dsl.maths import WAYS
-from kernels.dsl.resources import store_stages
+from kernels.dsl.resources import settled_schedule, store_stages
 from kernels.dsl.syntax import Assign
 from kernels.dtypes import DType
 
@@ -66,10 +66,7 @@ class _Schedule:
 
 def schedule(stage: Stage) -> _Schedule:
     """The schedule of a stage; raises KnobWithoutCode for another word."""
-    name = str(stage.knobs["schedule"])
-    if name == "auto":
-        # What CUTLASS's own heuristic picks: two consumer warp groups where the tile has 64 rows for each.
-        name = "cooperative" if stage.knobs["tile"][0] >= 128 else "pingpong"
+    name = settled_schedule(stage)
     if name not in ("cooperative", "pingpong", "streamk"):
         raise KnobWithoutCode(
             stage=stage.name, knob="schedule", found=name, legal="auto, cooperative, pingpong or streamk"
