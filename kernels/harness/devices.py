@@ -14,11 +14,23 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
+from kernels.harness.evaluation import FlushKind
+from kernels.harness.l2 import Flush
+
 Call = Callable[[], object]
 
-_FLUSHES, _LEAST_FLUSHES, _LONG_FLUSH = 8, 2, 512 * 2**20
-"""How many times L2's size a flush writes: so long that a module's forward of some Python lines has launched its kernel
+_FLUSHES, _LEAST_FLUSHES, _LONG_FLUSH = 10, 2, 640 * 2**20
+"""How many times L2's size a flush reads: so long that a module's forward of some Python lines has launched its kernel
 before the flush is over. Of a large L2 less: beyond so many bytes twice its size is enough."""
+
+
+def card_clock(flush: FlushKind) -> str:
+    """How a card's calls are timed, in words."""
+    how = "reading" if flush == "read" else "writing, whose lines the call writes back"
+    return (
+        f"CUDA events around each call, which follows a flush of L2 by {how} without a pause; before that the card "
+        "idle and L2's persisting lines reset; host clock beside it"
+    )
 
 
 class Device(Protocol):
@@ -94,7 +106,8 @@ class HostDevice:
 
 
 class CudaDevice:
-    """The card that is visible as device 0. Before each timed call, outside the window, L2 holds nothing of use.
+    """The card that is visible as device 0. Before each timed call, outside the window, L2 holds nothing of use, and
+    with ``flush`` "read" nothing that the call would have to write back for others.
 
     Lines that a kernel asked L2 to keep would outlive the flush, so they are made ordinary ones first. The card is idle
     before the flush and still at work on it when the call's launches come: what a launch takes the host is then no
@@ -103,16 +116,13 @@ class CudaDevice:
 
     name = "cuda"
     torch_device = "cuda"
-    clock = (
-        "CUDA events around each call, which follows a flush of L2 without a pause; before that the card idle and L2's "
-        "persisting lines reset; host clock beside it"
-    )
 
-    def __init__(self) -> None:
+    def __init__(self, flush: FlushKind = "read") -> None:
+        self.clock = card_clock(flush)
         self._properties = torch.cuda.get_device_properties(0)
         cache_bytes = int(self._properties.L2_cache_size)
         flush_bytes = min(_FLUSHES * cache_bytes, max(_LEAST_FLUSHES * cache_bytes, _LONG_FLUSH))
-        self._flush = torch.empty(max(flush_bytes, 2**20), dtype=torch.uint8, device="cuda")
+        self._flush = Flush(max(flush_bytes, 2**20), writes=flush == "write")
         self._reset_persisting = _driver_function("cuCtxResetPersistingL2Cache")
 
     def place(self, shared: Tensor) -> Tensor:
@@ -145,8 +155,8 @@ class CudaDevice:
         torch.cuda.synchronize()
 
     def flush(self) -> None:
-        """Launch writes of several times L2's size, and do not wait."""
-        self._flush.zero_()
+        """Launch reads (or writes) of several times L2's size, and do not wait."""
+        self._flush()
 
     def time(self, call: Call) -> tuple[int, int]:
         """Nanoseconds between two events, and on the host's clock until the whole card is idle again."""
@@ -212,8 +222,8 @@ def _driver_function(name: str) -> Callable[[], int]:
     return function
 
 
-def open_device(name: str, *, shared: bool = False) -> HostDevice | CudaDevice:
+def open_device(name: str, *, shared: bool = False, flush: FlushKind = "read") -> HostDevice | CudaDevice:
     """The device called "host" or "cuda"; ``shared`` where the arena lies on the card."""
     if name == "host":
         return HostDevice()
-    return SharedCudaDevice() if shared else CudaDevice()
+    return SharedCudaDevice(flush) if shared else CudaDevice(flush)

@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from kernels.codegen.emission import Plan
 from kernels.harness.baselines import BaselineKind
@@ -278,6 +278,10 @@ class ModuleCandidate:
 
 Candidate = PlanCandidate | ModuleCandidate
 
+FlushKind = Literal["read", "write"]
+"""How L2 is flushed ahead of a card's timed calls (``kernels.harness.l2``)."""
+FLUSHES: tuple[FlushKind, ...] = get_args(FlushKind)
+
 _REPEATS = {"host": 30, "cuda": 100}
 
 
@@ -292,7 +296,8 @@ class EvaluationRequest:
 
     ``rounds`` of correctness have fresh inputs each, the last two of them scaled and shifted; at least 3 are made.
     ``baselines`` are what the candidate is timed beside; ``policy`` is the lowest precision that torch's best
-    settings may use; ``energy`` asks for joules a call, which takes about 1 s a subject.
+    settings may use; ``energy`` asks for joules a call, which takes about 1 s a subject. ``flush`` "write" is what
+    other benchmarks do between calls, for times that are to be held against theirs.
     """
 
     problem_path: str
@@ -308,3 +313,4 @@ class EvaluationRequest:
     baselines: tuple[BaselineKind, ...] = (BaselineKind.EAGER,)
     policy: Policy = Policy.STRICT
     energy: bool = False
+    flush: FlushKind = "read"

@@ -19,7 +19,7 @@ from kernels.harness import activity, checks, crosscheck, energy, timing, verifi
 from kernels.harness.arena import INPUT_SETS
 from kernels.harness.baseline_subjects import Baseline, Baselines
 from kernels.harness.conditions import Watch
-from kernels.harness.devices import CudaDevice, HostDevice
+from kernels.harness.devices import HostDevice, card_clock
 from kernels.harness.evaluation import EAGER, Check, EvaluationRequest, PlanCandidate, StageShare, Timing
 from kernels.harness.failures import SubjectFailed
 from kernels.harness.measures import Activity, Conditions
@@ -173,7 +173,7 @@ class Measuring:
         return timing.timing_of(name, timed, self._method(phase, timed), conditions=conditions, **more)
 
     def _method(self, phase: TimingPhase, timed: Timed) -> str:
-        clock = HostDevice.clock if self._request.device == "host" else CudaDevice.clock
+        clock = HostDevice.clock if self._request.device == "host" else card_clock(self._request.flush)
         own_memory = timed.checked and isinstance(self._request.candidate, PlanCandidate)
         written = "outputs in memory made beforehand" if own_memory else "outputs made by torch in each call"
         if self._request.device == "host":
@@ -194,7 +194,7 @@ class Measuring:
     def _repeats(self, own: Timed) -> Check:
         """The judge's own clock beside the child's; on a CPU with an eye on who else has the cores."""
         if self._request.device != "host":
-            return crosscheck.repeats_check(self._candidate, own.samples)
+            return crosscheck.repeats_check(self._candidate, own.samples, launched=True)
         watch = Watch(self._pids)
         watch.before()
 
@@ -235,7 +235,9 @@ class Measuring:
         try:
             meter = self._meter()
             found = energy.measure(
-                meter, own.estimate_s, lambda count: subject.ask({"do": "repeat", "pairs": pairs, "calls": count})
+                meter,
+                own.estimate_s,
+                lambda count: subject.ask({"do": "repeat", "pairs": pairs, "calls": count, "flushes": 0}),
             )
         except NoFigure as error:
             return {"missing": {"energy": str(error)}}

@@ -35,7 +35,7 @@ class Session:
     """One subject, loaded. Inputs are placed once a set; outputs once a slot; bindings once a pair."""
 
     def __init__(self, message: Message, arena_fd: int, card: torch.Tensor | None) -> None:
-        self.device = open_device(message["device"], shared=card is not None)
+        self.device = open_device(message["device"], shared=card is not None, flush=message["flush"])
         self.arena = Arena(arena_fd, layout_from_form(message["layout"]), card)
         self.inputs = [[self.device.place(t) for t in tensors] for tensors in self.arena.inputs]
         self.outputs = [[self.device.room(t) for t in tensors] for tensors in self.arena.outputs]
@@ -198,8 +198,10 @@ class Session:
                 binding.release()
 
     def repeat(self, message: Message) -> Message:
-        """``calls`` calls back to back on the pairs in turn, with one wait at the end."""
+        """``calls`` calls back to back on the pairs in turn, behind so many flushes, with one wait at the end."""
         bindings = [self.binding(pair) for pair in message["pairs"]]
+        for _ in range(message["flushes"]):
+            self.device.flush()
         for number in range(message["calls"]):
             binding = bindings[number % len(bindings)]
             binding()

@@ -280,6 +280,7 @@ class Supervisor:
                 "subject": what,
                 "layout": arena.layout_form(self.layout),
                 "device": self.request.device,
+                "flush": self.request.flush,
                 "copies_outputs": copies_outputs,
                 "address_space_bytes": self._address_space(),
             }

@@ -10,6 +10,7 @@ from typing import Any
 
 from kernels.errors import UserError
 from kernels.harness.baselines import default_baselines, parse_baselines
+from kernels.harness.evaluation import FLUSHES
 from kernels.harness.tolerance import PROFILES
 from kernels.languages import Language
 from kernels.targets import Policy, Target
@@ -20,8 +21,9 @@ Id = str | int
 """What names a request in the results; the line's number where it names none."""
 
 _CARDS = [target.value for target in Target if target.is_cuda]
-_NAMES = {
+_NAMES: dict[str, list[str]] = {
     "device": ["host", "cuda"], "arch": _CARDS, "tolerance": list(PROFILES), "policy": [p.value for p in Policy],
+    "flush": [*FLUSHES],
 }  # fmt: skip
 _FIELDS = ("file", "problem", "size", *_NAMES, "baselines", "profile", "id")
 
@@ -116,6 +118,7 @@ def _wanted(form: dict[str, Any], folder: Path, wrong: Wrong) -> Wanted:
         policy=Policy(form.get("policy") or Policy.TF32),
         baselines=default_baselines(device) if form.get("baselines") is None else _baselines(form, wrong),
         profile=bool(form.get("profile")),
+        flush=form.get("flush") or FLUSHES[0],
     )
 
 

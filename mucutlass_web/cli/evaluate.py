@@ -10,7 +10,7 @@ from pathlib import Path
 
 from kernels.evaluation_form import EvaluationForm
 from kernels.harness.baselines import BaselineKind, default_baselines, parse_baselines
-from kernels.harness.evaluation import Outcome
+from kernels.harness.evaluation import FLUSHES, Outcome
 from kernels.harness.tolerance import PROFILES
 from kernels.records import to_json
 from kernels.targets import Policy, Target
@@ -21,7 +21,7 @@ from mucutlass_web.cli.evaluating import Preparation, Wanted, measure
 from mucutlass_web.cli.evaluation_report import report_lines
 
 _CARDS = [target for target in Target if target.is_cuda]
-_OF_ONE = ("problem", "device", "size", "baseline", "profile")
+_OF_ONE = ("problem", "device", "arch", "tolerance", "flush", "policy", "size", "baseline", "profile")
 """Options that a batch's lines carry themselves."""
 
 
@@ -31,9 +31,11 @@ def add_arguments(verb: ArgumentParser) -> None:
     verb.add_argument("file", type=Path, nargs="?", help="a candidate: .mu, .py, .cu or .cpp")
     verb.add_argument("--problem", type=Path, help="the problem it is evaluated against")
     verb.add_argument("--device", choices=["host", "cuda"], help="by default cuda for a .cu candidate, else host")
-    verb.add_argument("--arch", type=Target, choices=_CARDS, default=Target.SM90A, help="with --device cuda")
-    verb.add_argument("--tolerance", choices=PROFILES, default=PROFILES[0])
-    verb.add_argument("--policy", type=Policy, choices=list(Policy), default=Policy.TF32)
+    verb.add_argument("--arch", type=Target, choices=_CARDS, help="with --device cuda (sm_90a)")
+    verb.add_argument("--tolerance", choices=PROFILES, help=f"({PROFILES[0]})")
+    flush = "how a card's L2 is emptied before a call: by read (the default), or by write, as other benchmarks do"
+    verb.add_argument("--flush", choices=FLUSHES, help=flush)
+    verb.add_argument("--policy", type=Policy, choices=list(Policy), help="(tf32)")
     verb.add_argument("--size", help="which of the problem's sizes (by default the one for the target)")
     verb.add_argument(
         "--baseline", action="append", metavar="NAME", help=f"some of {names}, or none; may be repeated"
@@ -58,12 +60,13 @@ def evaluate_command(options: Namespace) -> int:
         file=options.file,
         problem=options.problem,
         device=device,
-        arch=options.arch,
+        arch=options.arch or Target.SM90A,
         size=options.size,
-        tolerance=options.tolerance,
-        policy=options.policy,
+        tolerance=options.tolerance or PROFILES[0],
+        policy=options.policy or Policy.TF32,
         baselines=baselines,
         profile=options.profile,
+        flush=options.flush or FLUSHES[0],
     )
     with interruption() as stopped:
         form = measure(Preparation(cache(), stopped.is_set).prepare(wanted), stopped.is_set)

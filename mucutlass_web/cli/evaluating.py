@@ -28,7 +28,7 @@ from kernels.evaluation_form import (
 )
 from kernels.harness import evaluate
 from kernels.harness.baselines import BaselineKind
-from kernels.harness.evaluation import EvaluationRequest, ModuleCandidate, Outcome, repeats_for
+from kernels.harness.evaluation import EvaluationRequest, FlushKind, ModuleCandidate, Outcome, repeats_for
 from kernels.harness.problem_tolerance import tolerance_for
 from kernels.languages import check_target, language_of
 from kernels.locks import machine_lock
@@ -71,6 +71,7 @@ class Wanted:
     policy: Policy
     baselines: tuple[BaselineKind, ...]
     profile: bool = False
+    flush: FlushKind = "read"
 
     @property
     def target(self) -> Target:
@@ -183,6 +184,7 @@ class Preparation:
             baselines=wanted.baselines,
             policy=wanted.policy,
             energy=True,
+            flush=wanted.flush,
         )
         return Ended(Outcome.NOT_MEASURED, "", report=report), request, emission
 

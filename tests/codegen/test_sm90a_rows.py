@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from kernels.codegen.cuda.errors import KnobWithoutCode
-from kernels.codegen.cuda.row_schedule import RowSchedule, schedule_rows
+from kernels.codegen.cuda.row_schedule import RowSchedule, batch_of, schedule_rows
 from kernels.codegen.errors import ElementTypeWithoutCode
 from kernels.codegen.sm90a import emit_stage
 from kernels.dsl.ir import Stage, Value
@@ -105,7 +106,8 @@ def test_a_whole_tensor_becomes_one_number(built: Path) -> None:
 
 def test_a_whole_tensor_of_any_size_keeps_every_sm_busy() -> None:
     schedule = schedule_rows(by_rows("sum", [tensor("x", F32, (4096, 4096))], dims=2))
-    assert schedule.splits >= 132
+    # As many threads as 132 SMs hold at once.
+    assert schedule.splits * schedule.threads == 132 * 2048
     code = emit_stage(by_rows("sum", [tensor("x", F32, (4096, 4096))], dims=2), None)
     assert code.sizes == (1, 4096 * 4096, schedule.splits)
 
@@ -236,3 +238,10 @@ def test_a_whole_tensors_mean(golden: Callable[[str], None]) -> None:
 
 def test_a_log_softmax_of_long_rows(golden: Callable[[str], None]) -> None:
     golden(emit_stage(by_rows("log_softmax", [tensor("x", F32, (16, 1 << 20))]), None).unit.source)
+
+
+@pytest.mark.parametrize(("streams", "loads"), [(0, 4), (1, 4), (2, 2)])
+def test_blocks_that_take_turns_have_few_vectors_of_each_tensor_under_way(streams: int, loads: int) -> None:
+    schedule = schedule_rows(by_rows("sum", [tensor("x", F32, (4096, 4096))], dims=2))
+    assert batch_of(schedule, True, streams) == loads
+    assert batch_of(replace(schedule, splits=1), True, 0) == 8

@@ -51,6 +51,7 @@ CASES = [
     Case("CuTe", Language.CU, sources.CUTE, sources.BIAS_RELU, Outcome.PASSED),
     Case("ModelNew of torch calls", Language.PY, sources.TORCH, sources.HALF_LINEAR, Outcome.PASSED, "by order"),
     Case("ModelNew with Triton", Language.PY, sources.TRITON, sources.BIAS_RELU, Outcome.PASSED, needs="triton"),
+    Case("ModelNew of many launches", Language.PY, sources.MANY_LAUNCHES, sources.SHORT_CALLS, Outcome.PASSED),
     Case("output on the host", Language.PY, sources.ON_THE_HOST, sources.HALF_LINEAR, Outcome.INCORRECT, "lies on cpu"),
     Case("too much shared memory", Language.CU, sources.TOO_MUCH_SHARED, sources.BIAS_RELU, Outcome.LAUNCH_ERROR,
          "error code"),

@@ -42,6 +42,7 @@ from kernels.harness.evaluation import (
     Candidate,
     Evaluation,
     EvaluationRequest,
+    FlushKind,
     ModuleCandidate,
     PlanCandidate,
     Timing,
@@ -134,7 +135,12 @@ class Comparison:
         return {unit.symbol: str(self.cache.path(unit.artifact)) for unit in report.units if unit.artifact}
 
     def ours(
-        self, problem: Path, inspection: Inspection, candidate: Candidate, baselines: tuple[BaselineKind, ...] = ()
+        self,
+        problem: Path,
+        inspection: Inspection,
+        candidate: Candidate,
+        baselines: tuple[BaselineKind, ...] = (),
+        flush: FlushKind = "read",
     ) -> dict[str, Any]:
         """Our evaluation of one candidate, with as many rounds and timed calls as KernelBench has."""
         request = EvaluationRequest(
@@ -148,6 +154,7 @@ class Comparison:
             repeats=PERF_TRIALS,
             baselines=baselines,
             policy=POLICY,
+            flush=flush,
         )
         return _row(evaluate(request))
 
@@ -222,10 +229,10 @@ def _clock(own: Timing | None) -> list[float] | None:
 
 
 def compare(run: Comparison, made: Candidates, *, compiled: bool) -> dict[str, Any]:
-    """One problem through both sides."""
+    """One problem through both sides: the file with L2 flushed by writing, as KernelBench does, the plan by reading."""
     kinds = (BaselineKind.EAGER, BaselineKind.COMPILE) if compiled else (BaselineKind.EAGER,)
     plan = run.ours(made.problem, made.inspection, made.plan)
-    module = run.ours(made.problem, made.inspection, ModuleCandidate(made.exported), kinds)
+    module = run.ours(made.problem, made.inspection, ModuleCandidate(made.exported), kinds, "write")
     theirs = run.kernelbench(made.name, made.reference, made.exported, compiled=compiled)
     row = {"build_s": made.build_s, "plan": plan, "module": module, "kernelbench": theirs, "compiled": compiled}
     if theirs.get("correct") is False:

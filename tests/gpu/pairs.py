@@ -14,7 +14,7 @@ ROUNDS = 40
 WARMUP = 5
 _FLUSH_BYTES = 2**30
 """More than the L2 of any card (50 MB on an H100), so that operands come from memory; and a quarter of a millisecond of
-writing, so that either call is launched before it is over: a ratio of kernels, not of launches."""
+reading, so that either call is launched before it is over: a ratio of kernels, not of launches."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,13 +32,15 @@ class Clock:
     def __init__(self) -> None:
         import torch
 
+        from kernels.harness.l2 import Flush
+
         self._cuda = torch.cuda
-        self._flush = torch.empty(_FLUSH_BYTES, dtype=torch.uint8, device="cuda")
+        self._flush = Flush(_FLUSH_BYTES)
 
     def ms(self, call: Callable[[], Any]) -> float:
         """One call, in milliseconds."""
         start, end = (self._cuda.Event(enable_timing=True) for _ in range(2))
-        self._flush.zero_()
+        self._flush()
         start.record()
         call()
         end.record()

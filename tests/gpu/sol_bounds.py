@@ -170,12 +170,14 @@ def _times(case: Case) -> tuple[float, Steady]:
 def _median(call: Callable[[], Any]) -> float:
     import torch
 
-    flush = torch.empty(_FLUSH_BYTES, dtype=torch.uint8, device="cuda")
+    from kernels.harness.l2 import Flush
+
+    flush = Flush(_FLUSH_BYTES)
     for _ in range(5):
         call()
     events = [[torch.cuda.Event(enable_timing=True) for _ in range(2)] for _ in range(_CALLS)]
     for start, end in events:
-        flush.zero_()
+        flush()
         start.record()
         call()
         end.record()

@@ -33,6 +33,7 @@ class LocalSubject:
             "subject": to_json(request.candidate),
             "layout": arena.layout_form(self.layout),
             "device": request.device,
+            "flush": request.flush,
             "copies_outputs": True,
             "address_space_bytes": None,
         }

@@ -80,3 +80,45 @@ def test_where_others_had_the_cores_nobody_is_accused(share: float | None, words
 def test_on_a_card_the_cores_do_not_matter() -> None:
     child: Any = Scripted(0.3)
     assert repeats_check(child, [1e-3]).failed
+
+
+class OnACard(Scripted):
+    """A child whose host takes ``launch`` seconds to launch a call that keeps the card busy for ``work``."""
+
+    FLUSH = 1e-4
+
+    def __init__(self, launch: float, work: float) -> None:
+        super().__init__(0.0)
+        self.launch, self.work = launch, work
+        self.flushes: list[int] = []
+
+    def ask(self, message: dict[str, Any]) -> dict[str, Any]:
+        super().ask(message)
+        self.flushes.append(message["flushes"])
+        calls, ready = message["calls"], message["flushes"] * self.FLUSH
+        for number in range(calls):
+            ready = max(ready, (number + 1) * self.launch) + self.work
+        NOW.seconds += ready
+        return {}
+
+
+def test_calls_that_wait_for_their_launches_are_timed_behind_flushes() -> None:
+    child: Any = OnACard(launch=24e-6, work=9e-6)
+    check = repeats_check(child, [9e-6] * 3, launched=True)
+    assert check.passed
+    assert check.seen == pytest.approx(200 * 9e-6, rel=0.05)
+    assert "as the host launches them" in check.note
+    assert set(child.flushes) == {0, 200}
+
+
+def test_calls_that_the_card_takes_longer_for_than_said_fail_behind_flushes_too() -> None:
+    child: Any = OnACard(launch=24e-6, work=90e-6)
+    check = repeats_check(child, [9e-6] * 3, launched=True)
+    assert check.failed
+    assert check.seen == pytest.approx(200 * 90e-6, rel=0.05)
+
+
+def test_quick_runs_need_no_flushes() -> None:
+    child: Any = OnACard(launch=5e-6, work=9e-6)
+    assert repeats_check(child, [9e-6] * 3, launched=True).passed
+    assert child.flushes == [0]

@@ -36,7 +36,7 @@ def page(chromium: Browser) -> Iterator[Page]:
 
     page.on("console", note)
     page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.set_default_timeout(20_000)
+    page.set_default_timeout(60_000)
     yield page
     context.close()
     # A used link answers 410, and Chromium reports any such answer as an error.

@@ -15,9 +15,13 @@ _GROUPS = (4, 8, 16, 32, 64, 128, 256, 512, 1024)
 _SPLIT_THREADS = 256
 # Of a block that reduces rows too long to hold: measured, 512 with 8 loads under way are the fastest by a little.
 _LONG_THREADS = 512
-# An H100 has 132 SMs (114 as a PCIe card); eight blocks of 256 threads fill one.
+# An H100 has 132 SMs (114 as a PCIe card); eight blocks of 256 threads fill one, or four of 512.
 _SMS = 132
 _SPLIT_BLOCKS = 8 * _SMS
+# Of blocks that reduce a long row together: measured, as many as are at work at once are the fastest.
+_JOINT_THREADS, _JOINT_BLOCKS = 512, 4 * _SMS
+# With as many blocks a row, at most one in so many SMs is idle.
+_EVEN = 16
 _SPLIT_BYTES = 64 * 1024
 # Rows of one block each up to this size are still in the L2 cache (50 MB) when they are read again.
 _CACHED_BYTES = 128 * 1024
@@ -123,9 +127,14 @@ def schedule_rows(stage: Stage) -> RowSchedule:
     most = min(_HELD_BYTES // (lanes * size), _HELD_LANES // lanes)
     fits = vectors <= most * (asked or _GROUPS[-1]) or columns * size <= _CACHED_BYTES
     full = _SMS if fits else (4 if stage.op == "reduce" else 16) * _SMS
-    splits = _splits(rows, vectors, columns * size, asked or _SPLIT_THREADS, full)
+    joint = stage.op == "reduce" and rows * (vectors // (2 * _JOINT_THREADS)) >= _JOINT_BLOCKS
+    together = asked or (_JOINT_THREADS if joint else _SPLIT_THREADS)
+    splits = _splits(rows, vectors, columns * size, together, full)
+    at_once = _JOINT_BLOCKS * _JOINT_THREADS // (together * rows)
+    if joint and splits > at_once >= _EVEN:
+        splits = at_once
     if splits > 1:
-        return RowSchedule(asked or _SPLIT_THREADS, 1, lanes, 0, splits, ragged)
+        return RowSchedule(together, 1, lanes, 0, splits, ragged)
     # A few vectors a thread keep more loads in flight than threads alone; few rows need all the threads they can get.
     few = rows * -(-vectors // 4) < _SMS * 1024
     at_ease = 1 if few else 16 // lanes if lanes < 4 else 4
@@ -151,6 +160,16 @@ def _splits(rows: int, vectors: int, row_bytes: int, threads: int, full: int) ->
     filling = min(-(-_SPLIT_BLOCKS // rows), vectors // (2 * threads))
     evening = min(-(-4 * _SPLIT_BLOCKS // rows), vectors // (16 * threads))
     return max(1, filling, evening)
+
+
+def batch_of(schedule: RowSchedule, reduces: bool, streams: int) -> int:
+    """Vectors that a thread loads before it takes them in, of rows that it does not hold; ``streams`` are the tensors
+    that elements are computed from, 0 where they are x's own. Where blocks take turns with a row that several tensors
+    make, each has half as many: more registers there would mean fewer threads on an SM.
+    """
+    if schedule.lanes <= 2 or (reduces and schedule.splits == 1 and not streams):
+        return 8
+    return 2 if reduces and schedule.splits > 1 and streams > 1 else 4
 
 
 def schedule_lanes(stage: Stage) -> LaneSchedule:

@@ -9,7 +9,7 @@ in any way. Rows whose elements lie apart, side by side with other rows, are ``r
 from __future__ import annotations
 
 from kernels.codegen.cuda.row_lanes import LanesEmitter
-from kernels.codegen.cuda.row_schedule import schedule_rows, space_of
+from kernels.codegen.cuda.row_schedule import batch_of, schedule_rows, space_of
 from kernels.codegen.cuda.row_text import RowText
 from kernels.codegen.cuda.writer import SYMBOL
 from kernels.codegen.emission import StageCode
@@ -124,8 +124,8 @@ class _RowsEmitter(RowText):
         if schedule.held:
             out.line(f"constexpr int Held = {schedule.held};", "vectors of a row in a thread's registers")
         else:
-            more = schedule.lanes <= 2 or (self.reduces and self.splits == 1 and self.inputs is None)
-            out.line(f"constexpr int Batch = {8 if more else 4};", "loads of a thread under way")
+            batch = batch_of(schedule, self.reduces, len(self.inputs.values) if self.inputs else 0)
+            out.line(f"constexpr int Batch = {batch};", "loads of a thread under way")
 
     # Gathering.
 
