@@ -5,9 +5,13 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.core.cache import cache
+
+from kernels.problems.inspection import Inspection
+from mucutlass_web.cli import inputs
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -21,7 +25,7 @@ COMPILING = frozenset({
     "codegen/test_rows_expression.py", "codegen/test_sm90a_rows_any_dims.py", "codegen/test_cuda_movement.py",
     "export/test_export.py",
 })  # fmt: skip
-"""Suites in which one case is a compiler's run. Of a function's cases the first and a fifth of the others, chosen by
+"""Suites in which one case is a compiler's run. Of a function's cases the first and a tenth of the others, chosen by
 their names and so the same each time, run with every ``make test``; all others with ``make test-thorough``."""
 
 LONG = (
@@ -45,7 +49,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         kept[function] = min(item.nodeid, kept.get(function, item.nodeid))
     always = set(kept.values())
     for item in compiling:
-        if item.nodeid not in always and zlib.crc32(item.nodeid.encode()) % 5:
+        if item.nodeid not in always and zlib.crc32(item.nodeid.encode()) % 10:
             item.add_marker("thorough")
 
 
@@ -58,6 +62,26 @@ def _counts_of_every_page_are_known() -> None:
     """The counts that every page shows, so that a page takes as many queries whichever test came before."""
     cache.set("triage-open-severe", 0)
     cache.set_many({f"mentions-unseen-{user}": 0 for user in range(1, 60)})
+
+
+_INSPECTED: dict[tuple[bytes, str], Inspection] = {}
+
+
+@pytest.fixture
+def inspected_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command line looks at a problem once, whichever test asks: the child that does takes seconds to import torch.
+
+    For tests of what comes after.
+    """
+    inspect = inputs.inspect
+
+    def once(path: Path, size: str, **options: Any) -> Inspection:
+        key = (path.read_bytes(), size)
+        if key not in _INSPECTED:
+            _INSPECTED[key] = inspect(path, size, **options)
+        return _INSPECTED[key]
+
+    monkeypatch.setattr(inputs, "inspect", once)
 
 
 @pytest.fixture

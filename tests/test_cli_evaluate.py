@@ -142,6 +142,19 @@ def test_the_report_for_people_names_its_baseline_and_what_was_not_measured(
     assert canned[0].baselines == (BaselineKind.EAGER, BaselineKind.COMPILE)
 
 
+@pytest.mark.parametrize(("options", "flush"), [((), "read"), (("--flush", "write"), "write")])
+def test_l2_is_flushed_by_reading_unless_asked_otherwise(
+    folder: Path,
+    canned: list[EvaluationRequest],
+    capsys: pytest.CaptureFixture[str],
+    options: tuple[str, ...],
+    flush: str,
+) -> None:
+    assert run(folder, capsys, "good.py", *options)[0] == 0
+    assert batch(folder, [asking(**({"flush": flush} if options else {}))]) == 0
+    assert [request.flush for request in canned] == [flush, flush]
+
+
 @pytest.mark.parametrize(
     ("file", "text", "words"),
     [

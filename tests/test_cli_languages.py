@@ -16,6 +16,8 @@ from mucutlass_web.cli.main import main
 from tests.gpu.language_sources import PLAIN
 from tests.raw.sources import CPP, SOURCE
 
+pytestmark = pytest.mark.usefixtures("inspected_once")
+
 CU = PLAIN.replace("using problem::bias;", "using problem::bias;  // <- by name")
 
 

@@ -16,6 +16,8 @@ from mucutlass_web.cli.main import main
 from tests.profiling.fake_ncu import SCRIPT
 from tests.profiling.tables import COPY, GEMM, LIBRARY, table
 
+pytestmark = pytest.mark.usefixtures("inspected_once")
+
 PROBLEM = str(own_directory() / "02_gemm_bias_relu.py")
 MODULE = "import torch\n\n\nclass ModelNew(torch.nn.Module):\n    pass\n"
 

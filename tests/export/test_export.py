@@ -20,6 +20,8 @@ from kernels.targets import Policy, Target
 from mucutlass_web.cli.main import main
 from tests.export import two_outputs
 
+pytestmark = pytest.mark.usefixtures("inspected_once")
+
 ONCE = """program linear(x: f32[M, K], gemm.weight: f32[N, K], gemm.bias: f32[N]) -> f32[M, N]
   w = cast(gemm.weight, f32) @once
   y = gemm(x, w.T) >> bias(gemm.bias)

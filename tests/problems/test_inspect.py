@@ -74,7 +74,7 @@ MISBEHAVING = {
 }
 
 
-@pytest.mark.parametrize("workers", [1, 3])
+@pytest.mark.parametrize("workers", [pytest.param(1, marks=pytest.mark.thorough), 3])
 def test_each_misbehaving_problem_ends_as_its_own_error_and_the_next_one_is_looked_at(
     tmp_path: Path, workers: int
 ) -> None:
@@ -96,7 +96,7 @@ def test_each_misbehaving_problem_ends_as_its_own_error_and_the_next_one_is_look
 
 
 @pytest.mark.parametrize("blow", ["os.kill(os.getppid(), 9)", "os.killpg(0, 9)"], ids=["its parent", "all of them"])
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("workers", [pytest.param(1, marks=pytest.mark.thorough), 2])
 def test_one_that_ends_the_processes_around_it_is_found_and_the_others_are_looked_at(
     tmp_path: Path, workers: int, blow: str
 ) -> None:
