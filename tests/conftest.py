@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from django.core.cache import cache
 
+from kernels.problems.inspect import inspect
 from kernels.problems.inspection import Inspection
 from mucutlass_web.cli import inputs
 
@@ -73,7 +74,6 @@ def inspected_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
     For tests of what comes after.
     """
-    inspect = inputs.inspect
 
     def once(path: Path, size: str, **options: Any) -> Inspection:
         key = (path.read_bytes(), size)
