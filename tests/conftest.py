@@ -24,7 +24,8 @@ COMPILING = frozenset({
     "codegen/test_host_conv.py", "codegen/test_host_rows.py", "codegen/test_host_rows_any_dims.py",
     "codegen/test_host_reducing.py", "codegen/test_host_movement.py", "codegen/test_host_gemm.py",
     "codegen/test_rows_expression.py", "codegen/test_sm90a_rows_any_dims.py", "codegen/test_cuda_movement.py",
-    "export/test_export.py",
+    "codegen/test_sm90a_rows.py", "codegen/test_sm90a_reducing.py", "codegen/test_sm90a_elementwise.py",
+    "codegen/test_host_map.py", "codegen/test_cuda_conv.py", "export/test_export.py",
 })  # fmt: skip
 """Suites in which one case is a compiler's run. Of a function's cases the first and a tenth of the others, chosen by
 their names and so the same each time, run with every ``make test``; all others with ``make test-thorough``."""
