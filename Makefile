@@ -31,8 +31,8 @@ run: $(VENV)/.run
 # Much of a test is waiting for a child process, so there are two testers more than there are cores.
 TESTERS ?= $(shell expr $$(nproc) + 2)
 
-# Types are checked beside the tests. Real stacks and what is timed have the machine to themselves: a stack measures this
-# machine's peaks, and what is measured on a busy machine is no bound.
+# Types are checked beside the tests. Real stacks come after them, and what is timed has the machine to itself: a stack
+# measures this machine's peaks, and what is measured on a busy machine is no bound.
 test: $(VENV)/.test
 	@$(MAKE) --no-print-directory -j2 check test-most
 	@$(MAKE) --no-print-directory test-alone

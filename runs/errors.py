@@ -144,6 +144,12 @@ class NothingHere(UserError):
     template = "there is no {what}"
 
 
+class MethodNotThere(UserError):
+    """A route of the API was asked by a method that it does not have."""
+
+    template = "{path} does not take {method}; it takes {allowed}"
+
+
 class NotYours(UserError):
     """Acting on what belongs to somebody else."""
 

@@ -33,6 +33,7 @@ _STATUS: dict[type[UserError], int] = {
     errors.NotYours: 403,
     errors.NothingHere: 404,
     errors.NoReportYet: 404,
+    errors.MethodNotThere: 405,
     errors.NotOutside: 409,
     errors.TrajectoryOver: 409,
     errors.TrajectoryBusy: 409,

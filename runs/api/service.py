@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
+from http import HTTPStatus
 from typing import Any
 
 from django.contrib.auth.decorators import login_not_required
@@ -15,7 +18,7 @@ from runs.api.answers import MEDIA_TYPE, JsonObject, add_handlers, problem
 from runs.api.auth import ApiRequest, Bearer, Session
 from runs.api.once import HEADER
 from runs.api.schemas import Me
-from runs.errors import NothingHere
+from runs.errors import MethodNotThere, NothingHere
 from runs.roles import role_of
 
 _WORDS = (
@@ -115,12 +118,28 @@ def nothing(request: HttpRequest, rest: str) -> HttpResponse:
     return problem(NothingHere(what=f"route {request.path}"))
 
 
+def _by_its_methods(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    """The view, whose refusal of a method is a problem document as every other."""
+
+    @functools.wraps(view)
+    def asked(request: HttpRequest, *parts: Any, **named: Any) -> HttpResponse:
+        answer = view(request, *parts, **named)
+        if answer.status_code != HTTPStatus.METHOD_NOT_ALLOWED:
+            return answer
+        allowed = ", ".join(sorted(method.strip() for method in answer["Allow"].split(",")))
+        said = problem(MethodNotThere(path=request.path, method=request.method, allowed=allowed))
+        said["Allow"] = allowed
+        return said
+
+    return asked
+
+
 def _urls() -> list[URLPattern | URLResolver]:
     patterns, _, _ = api.urls
     for pattern in patterns:
         # Routes know their callers themselves, and an agent is not sent to a sign-in page.
         if isinstance(pattern, URLPattern):
-            login_not_required(pattern.callback)
+            pattern.callback = login_not_required(_by_its_methods(pattern.callback))
     return [*patterns, path("<path:rest>", nothing)]
 
 

@@ -167,6 +167,15 @@ def test_an_unknown_address_is_answered_in_the_same_form(db: None) -> None:
     assert answer.headers["Content-Type"] == "application/problem+json"
 
 
+@pytest.mark.parametrize("path", ["/runs", "/me"])
+def test_a_method_that_a_route_does_not_have_is_answered_in_the_same_form(db: None, path: str) -> None:
+    answer = Client().delete(f"/api/v1{path}")
+    assert (answer.status_code, answer.json()["name"]) == (405, "method-not-there")
+    assert answer.headers["Content-Type"] == "application/problem+json"
+    assert answer.headers["Allow"] in answer.json()["detail"]
+    assert answer.headers["Allow"] == ("GET, POST" if path == "/runs" else "GET")
+
+
 def test_a_mistake_of_ours_is_no_traceback(as_alice: Asker, monkeypatch: pytest.MonkeyPatch) -> None:
     def breaks(*_: object) -> None:
         raise ZeroDivisionError("secret detail")
