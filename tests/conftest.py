@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import zlib
 from collections.abc import Callable
 from pathlib import Path
@@ -53,6 +54,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in compiling:
         if item.nodeid not in always and zlib.crc32(item.nodeid.encode()) % 10:
             item.add_marker("thorough")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_finish() -> None:
+    """What torch, Django and nine thousand tests hold for good, the collector need not walk again and again: that took
+    a seventh of all the processors' time. Forked children then copy less of it, too.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(5_000, 20, 20)
 
 
 def _name(path: Path) -> str:
