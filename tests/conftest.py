@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from django.core.cache import cache
+from hypothesis import settings
 
 from kernels.problems.inspect import inspect
 from kernels.problems.inspection import Inspection
@@ -19,6 +20,10 @@ from mucutlass_web.cli import inputs
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="accept what the generators produce now")
 
+
+# An example takes as long as a busy machine lets it: that is no failure of what it tests.
+settings.register_profile("untimed", deadline=None)
+settings.load_profile("untimed")
 
 HERE = Path(__file__).resolve().parent
 COMPILING = frozenset({
