@@ -94,6 +94,7 @@ gpu-test:
 	$(PYTHON) -m tests.gpu.run_suite --cache build/gpu --jobs 4 --json build/gpu/suite.json
 	$(PYTHON) -m tests.gpu.floors build/gpu/suite.json
 	$(PYTHON) -m tests.gpu.harness_languages --json build/gpu/languages.json
+	$(PYTHON) -m tests.gpu.harness_correctness --json build/gpu/correctness.json
 	$(PYTHON) -m tests.gpu.harness_faults --cache build/gpu --json build/gpu/faults.json
 	$(PYTHON) -m tests.gpu.harness_profile --cache build/gpu --out build/gpu/profiles --json build/gpu/profile.json
 

@@ -137,17 +137,25 @@ def _driver() -> Any:
         raise CardMemoryRefused(str(error)) from error
 
 
-def wake(products: bool = False) -> None:
+def wake(*products: torch.dtype) -> None:
     """Make the card's context before it is needed, beside other work; what fails here fails again later.
 
-    ``products``: and have cuBLAS ready for products in FP32 and FP64, which takes its time as well.
+    And have cuBLAS ready for ``products`` in these types, which takes its time as well.
     """
-    with contextlib.suppress(RuntimeError):
+    with contextlib.suppress(RuntimeError, CardMemoryRefused):
+        _retain()
         _context()
-        if products:
-            for dtype in (torch.float32, torch.float64):
-                one = torch.ones(64, 64, dtype=dtype, device="cuda")
-                one @ one
+        for dtype in products:
+            one = torch.ones(64, 64, dtype=dtype, device="cuda")
+            one @ one
+
+
+def _retain() -> None:
+    """The driver's primary context, which torch takes over. torch makes it under Python's lock; here others go on."""
+    context, device = ctypes.c_void_p(), ctypes.c_int()
+    _call("cuInit", 0)
+    _call("cuDeviceGet", ctypes.byref(device), 0)
+    _call("cuDevicePrimaryCtxRetain", ctypes.byref(context), device)
 
 
 def _context() -> None:

@@ -135,16 +135,16 @@ def magnitude(expected: Expected) -> float:
     return max((scale.peak for scale in expected.scales), default=0.0)
 
 
-def moved(before: Expected, after: Expected) -> float:
-    """How far the reference moved between two inputs: largest difference over largest magnitude, over all outputs."""
-    found = [0.0]
+def moved(before: Expected, after: Expected) -> list[float]:
+    """How far each output of the reference moved between two inputs: largest difference over largest magnitude."""
+    found = []
     for old, new, scale in zip(before.exact, after.exact, after.scales, strict=True):
         old, new = _as_matrices(old), _as_matrices(new)
         gaps = [0.0]
         each_piece(new, partial(_add_gap, gaps, old, new))
         gap = max(gaps)
         found.append(gap / scale.peak if scale.peak else math.inf if gap else 0.0)
-    return max(found)
+    return found
 
 
 def _add_gap(gaps: list[float], old: Tensor, new: Tensor, piece: Piece) -> None:

@@ -72,7 +72,8 @@ class InputMaker:
         return self._ready.pop(0) if self._ready else None
 
     def finish(self) -> None:
-        """Wait until nothing is being made any more: what is timed next wants the machine for itself."""
+        """Wait until nothing is being made any more: what is timed next wants the machine for itself. Makers rest
+        then."""
         while self._selector.get_map():
             self._receive()
 
@@ -132,7 +133,7 @@ def _lead(links: list[socket.socket], request: EvaluationRequest, shares: list[i
 
 
 def _make(link: socket.socket, request: EvaluationRequest, share: int, parent: int) -> NoReturn:
-    """The maker's whole life. Whatever happens in it, it ends here."""
+    """The maker's whole life, which lasts until the foreman's end. Whatever happens in it, it ends here."""
     try:
         close_all_but([link.fileno()])
         namespaces.die_with_parent()
@@ -143,12 +144,18 @@ def _make(link: socket.socket, request: EvaluationRequest, share: int, parent: i
                 began = time.monotonic()
                 given = build_inputs(module, int.from_bytes(os.urandom(7), "little"))
                 _send(link, given, time.monotonic() - began)
+            link.close()
+            # Giving the pages of a large set back takes as long as copying it to a card does. As long as its file is
+            # open here, who took it only unmaps it; the pages go when this process is ended.
+            while True:
+                signal.pause()
     finally:
         # Neither the supervisor's exit handlers nor what it would say of an error are this process's business.
         os._exit(0)
 
 
 def _send(link: socket.socket, given: list[Any], seconds: float) -> None:
+    """Hand a set over, and keep its file open."""
     tensors = [item.detach().cpu().contiguous() for item in given if isinstance(item, Tensor)]
     places, end = [], 0
     for tensor in tensors:
@@ -160,7 +167,6 @@ def _send(link: socket.socket, given: list[Any], seconds: float) -> None:
         kept.copy_(tensor)
     told = {"places": places, "seconds": seconds}
     socket.send_fds(link, [json.dumps(told).encode()], [descriptor])
-    os.close(descriptor)
 
 
 def _mapped(descriptor: int, places: list[Any]) -> list[Tensor]:

@@ -47,8 +47,14 @@ def workers(tensor: Tensor) -> int:
 
 
 def in_pieces(tensor: Tensor, works: Sequence[Work]) -> None:
-    """Do every piece of a tensor of three dimensions, each of ``works`` its share of them, all at the same time."""
-    todo = list(pieces(tensor.shape, _PIECE if tensor.device.type == "cpu" else _CARD_PIECE))
+    """Do every piece of a tensor of three dimensions, each of ``works`` its share of them, all at the same time.
+
+    A card's are all done by the first, as ``workers`` has it.
+    """
+    if tensor.device.type != "cpu":
+        _share(works[0], list(pieces(tensor.shape, _CARD_PIECE)))
+        return
+    todo = list(pieces(tensor.shape))
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:

@@ -13,13 +13,13 @@ import os
 import signal
 import time
 from collections.abc import Iterator
-from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from kernels.harness.changes import Change, change_all
 from kernels.harness.comparison import Expected
 from kernels.harness.errors import OutOfMemory, ProblemMismatch, ProblemRaised
 from kernels.harness.evaluation import EvaluationRequest, Outcome
@@ -30,7 +30,7 @@ from kernels.problems.inspection import Signature, TensorSpec
 from kernels.problems.load import build_inputs, build_model, load_module, split_arguments
 
 _MOST_KEPT = 16
-"""Inputs and outputs in float64 must fit so many times into a card's free memory to stay there."""
+"""Parameters, and inputs with outputs in float64, must fit so many times into a card's free memory to stay there."""
 
 
 class ProblemFailed(Exception):
@@ -40,14 +40,6 @@ class ProblemFailed(Exception):
         super().__init__(detail)
         self.outcome = outcome
         self.detail = detail
-
-
-class Change(StrEnum):
-    """What is done to the inputs of a round: nothing, every float times 10, or every float plus 5."""
-
-    NONE = "plain"
-    SCALED = "scaled"
-    SHIFTED = "shifted"
 
 
 class Guard:
@@ -112,20 +104,21 @@ class Reference:
         with guard.step("loading the problem file"):
             self._module = load_module(Path(request.problem_path), request.size)
         with guard.step("building Model"):
-            model = build_model(self._module, secret_seed())
-            self.parameters = self._checked_parameters(model)
-            self._model = model.to(device)
+            self._model = build_model(self._module, secret_seed()).to(device)
+            self.parameters = self._checked_parameters()
             self._exact, self.exact_note = self._in_float64()
-        self._kept = _where_kept(device, request.signature)
+        self._kept = _where_kept(device, _wide_bytes(request.signature))
 
-    def _checked_parameters(self, model: Any) -> dict[str, Tensor]:
-        state = {name: tensor.detach().cpu() for name, tensor in model.state_dict().items()}
+    def _checked_parameters(self) -> dict[str, Tensor]:
+        """Copies that stay as they are, beside the model where there is room."""
+        state = {name: tensor.detach() for name, tensor in self._model.state_dict().items()}
         for spec in self._signature.parameters:
             if spec.name not in state:
                 raise ProblemMismatch(seen=f"no parameter {spec.name}", expected="there is one")
             _match(spec, state[spec.name])
+        where = _where_kept(self._device, sum(spec.bytes for spec in self._signature.parameters))
         return {
-            spec.name: state[spec.name].clone(memory_format=torch.contiguous_format)
+            spec.name: state[spec.name].to(where, copy=True, memory_format=torch.contiguous_format)
             for spec in self._signature.parameters
         }
 
@@ -155,7 +148,7 @@ class Reference:
                 raise ProblemMismatch(seen=f"{len(tensors)} inputs", expected=f"{len(self._signature.inputs)}")
             for spec, tensor in zip(self._signature.inputs, tensors, strict=True):
                 _match(spec, tensor)
-            return [_changed(tensor.detach().to(self._kept).contiguous(), change) for tensor in tensors]
+            return [change_all(tensor.detach().to(self._kept).contiguous(), change) for tensor in tensors]
 
     def expect(self, inputs: list[Tensor]) -> Expected:
         """What the reference gives for these inputs, in both precisions; raises ProblemFailed."""
@@ -213,18 +206,14 @@ def secret_seed() -> int:
     return int.from_bytes(os.urandom(7), "little")
 
 
-def _where_kept(device: str, signature: Signature) -> str:
-    """Where inputs and expected outputs stay: on the card, which compares fastest, if there is room to spare."""
-    if device == "cpu":
-        return device
-    wide = 8 * sum(spec.elements for spec in signature.outputs) + sum(spec.bytes for spec in signature.inputs)
-    return device if _MOST_KEPT * wide <= torch.cuda.mem_get_info()[0] else "cpu"
+def _wide_bytes(signature: Signature) -> int:
+    """Bytes of a set of inputs and of its outputs in float64."""
+    return 8 * sum(spec.elements for spec in signature.outputs) + sum(spec.bytes for spec in signature.inputs)
 
 
-def _changed(tensor: Tensor, change: Change) -> Tensor:
-    if change is Change.NONE or not tensor.is_floating_point():
-        return tensor
-    return tensor * 10 if change is Change.SCALED else tensor + 5
+def _where_kept(device: str, size: int) -> str:
+    """Where tensors of so many bytes stay: on the card, which compares fastest, if there is room to spare."""
+    return device if device == "cpu" or _MOST_KEPT * size <= torch.cuda.mem_get_info()[0] else "cpu"
 
 
 def _exact_of(own: Tensor, exact: Tensor) -> Tensor:

@@ -161,9 +161,9 @@ class Supervisor:
     def _wake_card(self) -> None:
         """Make this process's context on the card while the problem's model is being made on the CPU."""
         if self.request.device != "host":
-            from kernels.harness import cardmemory
+            from kernels.harness import rehearsal
 
-            threading.Thread(target=cardmemory.wake, args=(True,), daemon=True).start()
+            threading.Thread(target=rehearsal.wake_card, args=(self.request,), daemon=True).start()
 
     def spent(self) -> dict[str, float]:
         """Seconds that were not this process's own so far, by whose they were."""

@@ -8,19 +8,20 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
+from operator import gt
 
 from torch import Tensor
 
 from kernels.codegen.emission import Launch
 from kernels.harness import checks
 from kernels.harness.arena import INPUT_SETS, poison, same_bits
-from kernels.harness.changes import change_one
+from kernels.harness.changes import Change, change_one
 from kernels.harness.checks import Round
 from kernels.harness.comparison import Expected, disagree, magnitude, measure, moved
 from kernels.harness.correctness import RoundErrors
 from kernels.harness.evaluation import Check, EvaluationRequest, Outcome, PlanCandidate, Tolerance
 from kernels.harness.failures import SubjectFailed
-from kernels.harness.reference import Change, ProblemFailed, Reference
+from kernels.harness.reference import ProblemFailed, Reference
 from kernels.harness.subject import Patience, Subject
 from kernels.harness.tolerance import UNIT_ROUNDOFF
 from kernels.problems.inspection import TensorSpec
@@ -225,7 +226,7 @@ class Verification:
         """Elements of the first round's inputs changed in place, one at a time, in the storage of that round."""
         if plain.candidate.matched < 1.0:
             return self._skip(_ONE, "the candidate is wrong before anything is changed")
-        noise = max(8 * plain.candidate.relative, _TELLING * self._rounding())
+        noise = [max(8 * plain.candidate.relative, _TELLING * rounding) for rounding in self._rounding()]
         began = time.monotonic()
         found = self._one_place(before, noise)
         if isinstance(found, str):
@@ -240,8 +241,9 @@ class Verification:
             check = self._judge_one(_ANOTHER, *found)
         return check
 
-    def _one_place(self, before: Case, noise: float) -> tuple[Case, str] | str:
-        """One element changed so that the reference moves by more than ``noise``, and where; or why there is none."""
+    def _one_place(self, before: Case, noise: list[float]) -> tuple[Case, str] | str:
+        """One element changed so that an output of the reference moves by more than its ``noise``, and where; or why
+        there is none."""
         began = time.monotonic()
         for _ in range(_ELEMENT_TRIES):
             changed = change_one(before.inputs)
@@ -252,12 +254,12 @@ class Verification:
                 case = Case(inputs, self._reference.expect(inputs))
             except ProblemFailed as failed:
                 return failed.detail
-            shift = moved(before.expected, case.expected)
-            if shift > noise:
+            shifts = moved(before.expected, case.expected)
+            if any(map(gt, shifts, noise)):
                 return case, where
             if time.monotonic() - began > _ELEMENT_SECONDS:
                 break
-        return f"{where} moves the reference by {shift:.2g} of its magnitude, too little to tell"
+        return f"{where} moves the reference by {max(shifts):.2g} of its magnitude, too little to tell"
 
     def _judge_one(self, label: str, case: Case, where: str) -> Check:
         what = f"{where}, same storage"
@@ -266,10 +268,9 @@ class Verification:
             self._stale.append(f"{label}: the answer stayed the same bit by bit")
         return replace(checks.changed_check(round_, self._request.tolerance, what), name=_ONE)
 
-    def _rounding(self) -> float:
-        """The largest unit roundoff of the outputs' types."""
-        found = [UNIT_ROUNDOFF[s.dtype] for s in self._request.signature.outputs if s.dtype in UNIT_ROUNDOFF]
-        return max(found, default=0.0)
+    def _rounding(self) -> list[float]:
+        """The unit roundoff of each output's type; whole numbers have none."""
+        return [UNIT_ROUNDOFF.get(spec.dtype, 0.0) for spec in self._request.signature.outputs]
 
     def _changed(self, change: Change, chosen: int) -> Check:
         label = f"{change.value} inputs"

@@ -23,6 +23,7 @@ from kernels.harness.evaluation import EvaluationRequest, ModuleCandidate
 from kernels.harness.problem_tolerance import tolerance_for
 from kernels.problems.files import DEFAULT_SIZE
 from kernels.problems.inspect import inspect
+from kernels.problems.inspection import Inspection
 from kernels.targets import Policy, Target
 
 PROBLEM = """
@@ -109,11 +110,8 @@ CASES = [
 ]  # fmt: skip
 
 
-def run(case: Case, folder: Path) -> dict[str, Any]:
+def run(case: Case, path: Path, inspection: Inspection) -> dict[str, Any]:
     """Evaluate one case; its verdict with what was seen."""
-    path = folder / "problem.py"
-    path.write_text(PROBLEM)
-    inspection = inspect(path, DEFAULT_SIZE)
     source = _HEAD + "        " + case.body.replace("\n", "\n        ") + "\n"
     request = EvaluationRequest(
         problem_path=str(path),
@@ -150,8 +148,11 @@ def main() -> int:
     chosen = [case for case in CASES if not options.cases or any(word in case.name for word in options.cases)]
     results = []
     with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "problem.py")
+        path.write_text(PROBLEM)
+        inspection = inspect(path, DEFAULT_SIZE)
         for case in chosen:
-            results.append(run(case, Path(folder)))
+            results.append(run(case, path, inspection))
             print(json.dumps(results[-1]), flush=True)
     options.json.write_text(json.dumps(results, indent=1) + "\n")
     return 0 if results and all(result["passed"] for result in results) else 1

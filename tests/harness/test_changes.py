@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from kernels.harness.changes import change_one
+from kernels.dtypes import DType
+from kernels.harness.changes import Change, change_all, change_one
 from kernels.harness.strided import strided_view
 
 
@@ -33,6 +34,20 @@ def test_indices_stay_legal() -> None:
 def test_without_two_different_values_nothing_can_be_changed() -> None:
     assert change_one([torch.ones(4, 4), torch.tensor(3.0)]) is None
     assert change_one([]) is None
+
+
+@pytest.mark.parametrize("dtype", list(DType))
+def test_inputs_of_every_type_can_be_changed(dtype: DType) -> None:
+    given = (torch.arange(12) % 3).to(getattr(torch, dtype.torch_name))
+    changed = change_one([given])
+    assert changed is not None
+    (one,), _ = changed
+    assert one.dtype == given.dtype
+    assert int((one.double() != given.double()).sum()) == 1
+    scaled, shifted = change_all(given, Change.SCALED), change_all(given, Change.SHIFTED)
+    assert scaled.dtype == shifted.dtype == given.dtype
+    assert torch.equal(scaled.double(), given.double() * (10 if dtype.is_float else 1))
+    assert torch.equal(shifted.double(), given.double() + (5 if dtype.is_float else 0))
 
 
 @pytest.mark.parametrize("shape", [(12,), (4, 6), (2, 3, 4, 5), (5, 1)])

@@ -203,5 +203,5 @@ def test_whole_numbers_must_be_equal_beside_an_output_of_floats() -> None:
 def test_how_far_the_reference_moved_is_told_by_its_magnitude() -> None:
     one = Expected([torch.ones(3, 3)], [torch.full((3, 3), 4.0, dtype=torch.float64)], "")
     other = Expected([torch.ones(3, 3)], [torch.full((3, 3), 5.0, dtype=torch.float64)], "")
-    assert moved(one, one) == 0.0
-    assert moved(one, other) == 0.2
+    assert moved(one, one) == [0.0]
+    assert moved(one, other) == [0.2]

@@ -128,6 +128,40 @@ def test_wrong_outputs_fail_their_own_check(make_request: MakeRequest, body: str
     assert evaluation.candidate is None
 
 
+def test_inputs_and_outputs_of_every_type_are_checked_and_timed(make_request: MakeRequest, tmp_path: Path) -> None:
+    names = [dtype.torch_name for dtype in DType]
+    model = """
+import torch
+
+class Model(torch.nn.Module):
+    def forward(self, *given):
+        return [tensor.t().contiguous() for tensor in given]
+"""
+    rest = f"""
+def get_inputs():
+    return [(torch.rand(6, 5) * 4).to(getattr(torch, name)) for name in {names}]
+
+def get_init_inputs():
+    return []
+"""
+    signature = Signature(
+        inputs=tuple(TensorSpec(f"x{dtype}", dtype, (6, 5)) for dtype in DType),
+        parameters=(),
+        outputs=tuple(TensorSpec(f"y{dtype}", dtype, (5, 6)) for dtype in DType),
+        constants={},
+    )
+    evaluation = measured(
+        make_request,
+        model.replace("Model", "ModelNew", 1),
+        problem_path=write(tmp_path, "types.py", model + rest),
+        signature=signature,
+    )
+    assert evaluation.outcome is Outcome.PASSED, evaluation.detail
+    assert {"one element changed", "scaled inputs", "strided inputs"} <= {
+        c.name for c in evaluation.checks if c.done
+    }
+
+
 def test_an_output_that_is_a_view_of_an_input_is_copied(make_request: MakeRequest, tmp_path: Path) -> None:
     path = write(tmp_path, "turn.py", PROBLEM.replace("torch.relu(x + self.bias)", "x.T"))
     spec = Signature(

@@ -10,9 +10,10 @@ import pytest
 import torch
 
 from kernels.harness.arena import same_bits
+from kernels.harness.changes import Change
 from kernels.harness.evaluation import Outcome
 from kernels.harness.module_runner import flatten, interleave
-from kernels.harness.reference import Change, Guard, ProblemFailed, Reference
+from kernels.harness.reference import Guard, ProblemFailed, Reference
 from tests.harness.conftest import MakeRequest
 from tests.harness.local import guard, write
 from tests.harness.programs import COLUMNS, PROBLEM
