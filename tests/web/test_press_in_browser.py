@@ -1,0 +1,98 @@
+"""What is pressed while htmx brings something in: the press counts, by mouse and by keyboard."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from playwright.sync_api import Browser, Locator, Page, Response, expect
+
+from runs.models import Grid, Run
+from tests.browsing import CHROMIUM, NO_CHROMIUM, browser
+from tests.web import gallery
+from tests.web.rows import problems
+from tests.web.test_in_browser import visit
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.skipif(CHROMIUM is None, reason=NO_CHROMIUM),
+]
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    """One browser for the module."""
+    with browser() as started:
+        yield started
+
+
+@pytest.fixture
+def page(chromium: Any, live_server: Any, transactional_db: None) -> Page:
+    """The launch form with a problem chosen and a summary that is up to date."""
+    owner: User = gallery.person("alice")
+    problems(1)
+    made: Page = visit(chromium, live_server, owner).go("/runs/new/")
+    with made.expect_response(_is_summary):
+        made.locator(".pick tbody input").first.check()
+    expect(made.locator("#summary")).to_contain_text("1 problem")
+    return made
+
+
+def _is_summary(response: Response) -> bool:
+    return "/runs/new/summary/" in response.url
+
+
+def _held(page: Page, button: Locator) -> None:
+    """Press a button, let the summary that its press asked for come, and only then release it."""
+    box = button.bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    with page.expect_response(_is_summary):
+        page.mouse.down()
+    page.wait_for_timeout(200)
+    page.mouse.up()
+
+
+def test_a_press_that_outlasts_the_summary_launches(page: Page) -> None:
+    page.get_by_label("Attempts a problem").fill("7")
+    page.wait_for_timeout(500)
+    _held(page, page.locator("#go"))
+    page.wait_for_url(re.compile(r"/runs/\d+/$"), timeout=10_000)
+    assert Run.objects.get().attempts == 7
+
+
+def test_so_does_one_on_a_grid(page: Page) -> None:
+    page.locator("details", has=page.locator("#id_grid_seeds")).locator("summary").first.click()
+    with page.expect_response(_is_summary):
+        page.locator("#id_grid_seeds").fill("1-2")
+    _held(page, page.get_by_role("button", name="Launch 2 runs"))
+    page.wait_for_url(re.compile(r"/grids/\d+/$"), timeout=10_000)
+    assert Grid.objects.get().runs.count() == 2
+
+
+def test_the_space_bar_held_down_launches(page: Page) -> None:
+    page.locator("#go").focus()
+    page.keyboard.down(" ")
+    with page.expect_response(_is_summary):
+        # Whatever changes the form meanwhile.
+        page.evaluate("document.getElementById('launch').dispatchEvent(new Event('change', {bubbles: true}))")
+    page.wait_for_timeout(200)
+    page.keyboard.up(" ")
+    page.wait_for_url(re.compile(r"/runs/\d+/$"), timeout=10_000)
+    assert Run.objects.count() == 1
+
+
+def test_what_was_held_back_comes_with_the_release(page: Page) -> None:
+    page.mouse.move(5, 5)
+    page.mouse.down()
+    with page.expect_response(_is_summary):
+        page.get_by_label("Attempts a problem").fill("9")
+        page.get_by_label("Attempts a problem").blur()
+    page.wait_for_timeout(200)
+    expect(page.locator("#summary")).not_to_contain_text("1 × 9")
+    page.mouse.up()
+    expect(page.locator("#summary")).to_contain_text("1 × 9")
