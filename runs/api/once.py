@@ -10,11 +10,13 @@ import hashlib
 import json
 from collections.abc import Callable
 from datetime import timedelta
+from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
+from ninja.responses import NinjaJSONEncoder
 from pydantic import BaseModel
 
 from runs.errors import KeyReused, RequestNotValid
@@ -29,7 +31,7 @@ def once(request: HttpRequest, user: User, status: int, work: Callable[[], BaseM
     """What ``work`` answers, or what it answered when this key came first. Raises KeyReused and what ``work`` does."""
     key = request.headers.get(HEADER, "")
     if not key:
-        return _response(work().model_dump(mode="json"), status)
+        return _response(_plain(work()), status)
     if len(key) > _MOST or not key.isprintable():
         words = f"header {HEADER}: at most {_MOST} printable characters"
         raise RequestNotValid(count=1, verb="is", first=words)
@@ -40,12 +42,17 @@ def once(request: HttpRequest, user: User, status: int, work: Callable[[], BaseM
         if not made and row.request != digest:
             raise KeyReused(key=key)
         if made:
-            row.answer, row.status = work().model_dump(mode="json"), status
+            row.answer, row.status = _plain(work()), status
             row.save(update_fields=["answer", "status"])
     response = _response(row.answer, row.status)
     if not made:
         response["Idempotent-Replayed"] = "true"
     return response
+
+
+def _plain(form: BaseModel) -> Any:
+    """The answer as a read of the same thing has it: times are written alike, to the millisecond."""
+    return json.loads(json.dumps(form.model_dump(), cls=NinjaJSONEncoder))
 
 
 def _response(form: object, status: int) -> HttpResponse:

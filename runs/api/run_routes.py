@@ -1,32 +1,24 @@
-"""Runs: listing, starting one whose candidates are posted, reading, cancelling."""
+"""Runs: listing, starting, reading, cancelling."""
 
 from __future__ import annotations
 
 from typing import Annotated, Any
 
-from django.db.models import Count, Sum
+from django.db.models import Count, QuerySet, Sum
 from django.http import HttpResponse
 from ninja import Query, Router
 
-from agent.controllers import controller_names, possible
-from agent.proposers.external import External
-from kernels.languages import Language
-from kernels.models import Problem
 from runs import control, launching
 from runs.access import get_run_for, get_run_to_change, may_change
 from runs.api.auth import ApiRequest
 from runs.api.once import once
+from runs.api.orders import form_of, order_of
 from runs.api.schemas import RunForm, RunItem, RunPage, RunWanted, TrajectoryItem
-from runs.errors import RequestNotValid
-from runs.forms import TOLERANCES
-from runs.launching import LaunchOrder
 from runs.models import Run, Trajectory
 from runs.roles import Right, require
-from runs.states import Order
 
 router = Router(tags=["runs"])
 
-_TITLE = 200
 _CREATED = 201
 
 
@@ -39,21 +31,24 @@ def list_runs(
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
 ) -> RunPage:
     """Runs, newest first, by state and by owner's name where given. One query."""
-    found = Run.objects.select_related("owner").annotate(
-        problems=Count("trajectories"), done=Sum("trajectories__attempts_done")
-    )
+    found = Run.objects.all()
     if before:
         found = found.filter(pk__lt=before)
     if state:
         found = found.filter(state=state.replace("\0", ""))
     if owner:
         found = found.filter(owner__username=owner.replace("\0", ""))
-    rows = list(found.order_by("-pk")[: limit + 1])
+    rows = run_items(found.order_by("-pk"), most=limit + 1)
     shown = rows[:limit]
-    return RunPage(
-        items=[RunItem(**_item(row, row.problems, row.done or 0)) for row in shown],
-        next=shown[-1].pk if len(rows) > limit else None,
+    return RunPage(items=shown, next=shown[-1].id if len(rows) > limit else None)
+
+
+def run_items(found: QuerySet[Run], *, most: int | None = None) -> list[RunItem]:
+    """Runs as they are listed, so many of them at most. One query."""
+    rows = found.select_related("owner").annotate(
+        problems=Count("trajectories"), done=Sum("trajectories__attempts_done")
     )
+    return [RunItem(**_item(row, row.problems, row.done or 0)) for row in rows[:most]]
 
 
 def _item(run: Run, problems: int, done: int) -> dict[str, Any]:
@@ -67,6 +62,11 @@ def _item(run: Run, problems: int, done: int) -> dict[str, Any]:
         "policy": run.policy,
         "controller": run.controller,
         "proposer": run.proposer,
+        "representation": run.representation,
+        "tolerance": run.tolerance,
+        "seed": run.seed,
+        "steering": run.steering,
+        "grid": run.grid_id,
         "attempts": run.attempts,
         "problems": problems,
         "attempts_done": done,
@@ -75,52 +75,18 @@ def _item(run: Run, problems: int, done: int) -> dict[str, Any]:
     }
 
 
-@router.post("/runs", response={201: RunForm}, summary="Start a run whose candidates are posted")
+@router.post("/runs", response={201: RunForm}, summary="Start a run")
 def start_run(request: ApiRequest, wanted: RunWanted) -> HttpResponse:
-    """Each problem's translated program is attempt 1; candidates posted to its trajectory are the others."""
+    """Each problem's translated program is attempt 1. With the proposer "external" candidates posted to its trajectory
+    are the others; else they are written here.
+    """
     user = request.auth.user
     require(user, Right.LAUNCH)
 
     def work() -> RunForm:
-        return run_form(launching.launch(user, _order(wanted)), yours=True)
+        return run_form(launching.launch(user, order_of(wanted, form_of(wanted))), yours=True)
 
     return once(request, user, _CREATED, work)
-
-
-def _order(wanted: RunWanted) -> LaunchOrder:
-    found = {row.slug: row for row in Problem.objects.filter(slug__in=wanted.problems).only("pk", "slug", "name")}
-    missing = [slug for slug in wanted.problems if slug not in found]
-    if missing:
-        raise _wrong("body.problems", f"there is no problem {missing[0]!r}")
-    if wanted.controller not in controller_names():
-        raise _wrong("body.controller", f"{wanted.controller!r}; one of {', '.join(controller_names())}")
-    why_not = possible(wanted.controller, External.name, Language.MU, wanted.target)
-    if why_not:
-        raise _wrong("body.controller", why_not)
-    tolerances = [value for value, _, _ in TOLERANCES]
-    if wanted.tolerance not in tolerances:
-        raise _wrong("body.tolerance", f"{wanted.tolerance!r}; one of {', '.join(tolerances)}")
-    rows = [found[slug] for slug in dict.fromkeys(wanted.problems)]
-    title = wanted.title.strip() or f"{rows[0].name}{f' and {len(rows) - 1} more' if len(rows) > 1 else ''}"
-    return LaunchOrder(
-        title=title[:_TITLE],
-        problems=tuple(row.pk for row in rows),
-        target=wanted.target,
-        policy=wanted.policy,
-        controller=wanted.controller,
-        proposer=External.name,
-        attempts=wanted.attempts,
-        epsilon=wanted.epsilon,
-        patience=wanted.patience,
-        steering=False,
-        seed=0,
-        tolerance=wanted.tolerance,
-        order=Order.LISTED,
-    )
-
-
-def _wrong(where: str, words: str) -> RequestNotValid:
-    return RequestNotValid(count=1, verb="is", first=f"{where}: {words}")
 
 
 @router.get("/runs/{int:run}", response=RunForm, summary="Read a run")

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 from ninja import Schema
 from pydantic import AfterValidator, ConfigDict, Field, StringConstraints
 
-from kernels.languages import Language
+from kernels.languages import EDITOR_BYTES, Language
 from kernels.targets import Policy, Target
 
 
@@ -107,17 +107,33 @@ class ProgramForm(Schema):
 
 
 class RunWanted(Wanted):
-    """A run whose candidates are posted. ``epsilon`` is a fraction; null turns a stop rule off."""
+    """A run. Whoever is its ``proposer`` writes its candidates: "external", an agent that posts them; "search"; or a
+    model as "model:NAME". ``epsilon`` is a fraction; null turns a stop rule or a limit off, and has ``controller``,
+    ``steering`` and ``order`` suit the proposer. ``baselines`` are timed beside torch eager, which always is.
+    """
 
     problems: Annotated[list[Plain], Field(min_length=1, max_length=300)]
     title: Title = ""
     target: Target = Target.HOST
     policy: Policy = Policy.STRICT
-    controller: str = "flat"
+    proposer: Plain = "external"
+    controller: Plain | None = None
+    representation: Language = Language.MU
     attempts: Annotated[int, Field(ge=1, le=1000)] = 40
+    pool: Annotated[int | None, Field(ge=1, le=1_000_000)] = None
     epsilon: Annotated[float | None, Field(ge=0, le=10, allow_inf_nan=False)] = None
     patience: Annotated[int | None, Field(ge=2, le=1000)] = None
-    tolerance: str = "strict"
+    token_limit: Annotated[int | None, Field(ge=1, le=10**12)] = None
+    cost_limit: Annotated[float | None, Field(gt=0, le=1e9, allow_inf_nan=False)] = None
+    seed: Annotated[int, Field(ge=0, lt=2**31)] = 0
+    steering: bool | None = None
+    memory: bool = True
+    shape: Plain | None = None
+    order: Plain | None = None
+    tolerance: Plain = "strict"
+    baselines: list[Plain] = []
+    seed_program: Annotated[Plain, StringConstraints(max_length=EDITOR_BYTES)] = ""
+    seed_language: Language = Language.MU
 
 
 class TrajectoryItem(Schema):
@@ -151,6 +167,11 @@ class RunItem(Schema):
     policy: str
     controller: str
     proposer: str
+    representation: str
+    tolerance: str
+    seed: int
+    steering: bool
+    grid: int | None
     attempts: int
     problems: int
     attempts_done: int

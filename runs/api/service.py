@@ -13,7 +13,7 @@ from django.urls import URLPattern, URLResolver, path
 from ninja import NinjaAPI, Router
 from ninja.openapi.schema import OpenAPISchema
 
-from runs.api import control_routes, problem_routes, run_routes, trajectory_routes
+from runs.api import control_routes, grid_routes, problem_routes, run_routes, trajectory_routes
 from runs.api.answers import MEDIA_TYPE, JsonObject, add_handlers, problem
 from runs.api.auth import ApiRequest, Bearer, Session
 from runs.api.once import HEADER
@@ -22,7 +22,8 @@ from runs.errors import MethodNotThere, NothingHere
 from runs.roles import role_of
 
 _WORDS = (
-    "What an agent outside needs: read problems and bounds, start a run, post candidates, wait for what they come to. "
+    "What an agent outside needs, and a script that launches runs: read problems and bounds, start a run or a grid of "
+    "runs, post candidates, wait for what they come to. "
     "Times are seconds, sizes bytes; null is 'not measured' or 'not known'. Errors are problem documents (RFC 9457)."
 )
 _EVERY = {401: "No token that holds", 404: "Nothing there", 422: "Something in the request is wrong",
@@ -103,7 +104,8 @@ def _make() -> Api:
         openapi_url=None,
         urls_namespace="api",
     )
-    for router in (me, problem_routes.router, run_routes.router, control_routes.router, trajectory_routes.router):
+    routes = (problem_routes, run_routes, grid_routes, control_routes, trajectory_routes)
+    for router in (me, *(module.router for module in routes)):
         api.add_router("", router)
     add_handlers(api)
     return api

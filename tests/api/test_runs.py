@@ -11,12 +11,16 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from openapi_spec_validator import validate
 
+from runs import tokens
+from runs.api_models import Scope
 from runs.models import Job, Run
+from runs.roles import Role
 from runs.states import JobKind
 from tests.api.asking import Asker, document, name_of
-from tests.api.worlds import external_run, trajectory_of
+from tests.api.worlds import external_run, text, trajectory_of
 from tests.runs.worlds import Script, drain, make_problem
 from tests.web import gallery
+from tests.web.people_rows import member
 
 
 def test_a_run_is_started_with_its_problems_in_order(as_alice: Asker, script: Script) -> None:
@@ -32,7 +36,7 @@ def test_a_run_is_started_with_its_problems_in_order(as_alice: Asker, script: Sc
         7,
     )
     assert [item["problem"] for item in form["trajectories"]] == ["own/2", "own/1"]
-    assert form["title"] == "2_gemm and 1 more"
+    assert form["title"] == "2 gemm and 1 more"
     run = Run.objects.get()
     assert (run.epsilon, run.patience, run.steering) == (0.25, 3, False)
     assert Job.objects.filter(kind=JobKind.PREPARE).count() == 2
@@ -57,13 +61,21 @@ def test_the_same_start_with_a_key_starts_one_run(as_alice: Asker, script: Scrip
         ({"problems": ["own/1", "own/9"]}, "there is no problem 'own/9'"),
         ({"problems": ["own/1"], "attempts": 0}, "body.attempts"),
         ({"problems": ["own/1"], "controller": "mantis"}, "tree, flat or mi would be right"),
-        ({"problems": ["own/1"], "controller": "magic"}, "body.controller: 'magic'; one of tree, flat"),
+        ({"problems": ["own/1"], "controller": "magic"}, "body.controller: unknown; one of tree, flat"),
         ({"problems": ["own/1"], "tolerance": "loose"}, "one of strict, kernelbench"),
         ({"problems": ["own/1"], "target": "sm_1"}, "body.target"),
         ({"problems": ["own/1"], "title": "a\0"}, "NUL bytes"),
         ({"problems": ["own/1\0"]}, "NUL bytes"),
         ({"problems": ["own/1", "a\ud800"]}, "surrogate"),
-        ({"problems": ["own/1"], "proposer": "search"}, "body.proposer"),
+        ({"problems": ["own/1"], "proposer": "magic"}, "body.proposer: unknown; one of search, external"),
+        ({"problems": ["own/1"], "proposer": "search", "representation": "py"}, "body.representation"),
+        ({"problems": ["own/1"], "attempts": 4, "patience": 5}, "body.patience: w is 5, but there are 4 attempts"),
+        ({"problems": ["own/1"], "token_limit": 9}, "body.token_limit: only a model takes tokens"),
+        ({"problems": ["own/1"], "baselines": ["fast"]}, "body.baselines: unknown; some of"),
+        ({"problems": ["own/1"], "order": "random"}, "body.order: unknown; one of headroom, listed"),
+        ({"problems": ["own/1"], "shape": "5x5"}, "body.shape: not three whole numbers"),
+        ({"problems": ["own/1"], "seed": -1}, "body.seed"),
+        ({"problems": ["own/1"], "speed": 1}, "body.speed"),
     ],
 )
 def test_a_run_that_cannot_be_started_is_not(
@@ -73,6 +85,66 @@ def test_a_run_that_cannot_be_started_is_not(
     answer = as_alice.post("/runs", form)
     assert (answer.status_code, name_of(answer)) == (422, "request-not-valid")
     assert said in answer.json()["detail"]
+    assert not Run.objects.exists()
+
+
+def test_every_field_that_is_wrong_is_named(as_alice: Asker, script: Script) -> None:
+    make_problem(1)
+    answer = as_alice.post("/runs", {"problems": ["own/1"], "controller": "magic", "tolerance": "loose"})
+    assert {field["where"] for field in answer.json()["fields"]} == {"body.controller", "body.tolerance"}
+    assert "2 of the request's fields are wrong" in answer.json()["detail"]
+
+
+def test_a_search_is_launched_with_all_that_the_form_has(as_alice: Asker, script: Script) -> None:
+    for number in (1, 2):
+        make_problem(number)
+    form = {
+        "problems": ["own/2", "own/1"], "title": "Nightly", "proposer": "search", "controller": "flat", "attempts": 3,
+        "pool": 5, "epsilon": 0.125, "patience": 2, "seed": 9, "steering": False, "memory": False,
+        "tolerance": "kernelbench", "order": "listed", "baselines": ["compile"],
+    }  # fmt: skip
+    answer = as_alice.post("/runs", form)
+    assert answer.status_code == 201
+    run = Run.objects.get()
+    assert (run.title, run.proposer, run.controller, run.attempts) == ("Nightly", "search", "flat", 3)
+    assert (run.pool, run.epsilon, run.patience, run.seed) == (5, 0.125, 2, 9)
+    assert (run.steering, run.memory, run.tolerance, run.order) == (False, False, "kernelbench", "listed")
+    assert run.baselines == "eager,compile"
+    said = answer.json()
+    assert [item["problem"] for item in said["trajectories"]] == ["own/2", "own/1"]
+    assert (said["seed"], said["steering"], said["grid"], said["representation"]) == (9, False, None, "mu")
+    drain()
+    assert as_alice.get(f"/runs/{run.pk}").json()["state"] == "done"
+
+
+def test_what_is_left_out_suits_who_writes(as_alice: Asker, script: Script) -> None:
+    make_problem(1)
+    as_alice.post("/runs", {"problems": ["own/1"], "proposer": "search"})
+    as_alice.post("/runs", {"problems": ["own/1"]})
+    search, external = Run.objects.order_by("pk")
+    assert (search.controller, search.steering, search.order, search.baselines) == (
+        "tree",
+        True,
+        "headroom",
+        "eager",
+    )
+    assert (external.controller, external.steering, external.order) == ("flat", False, "listed")
+    assert search.title == external.title == "1 gemm"
+
+
+def test_a_program_to_begin_with_is_tried_in_the_translated_ones_place(as_alice: Asker, script: Script) -> None:
+    make_problem(1)
+    as_alice.post("/runs", {"problems": ["own/1"], "proposer": "search", "attempts": 1, "seed_program": text(2)})
+    trajectory = Run.objects.get().trajectories.get()
+    assert (trajectory.seed_program, trajectory.seed_language) == (text(2), "mu")
+
+
+def test_viewers_launch_nothing(script: Script) -> None:
+    make_problem(1)
+    vera = Asker(tokens.make(member("vera", Role.VIEWER), "test", Scope.SUBMIT, 1)[1])
+    assert vera.post("/runs", {"problems": ["own/1"], "proposer": "search"}).status_code == 403
+    assert vera.post("/grids", {"problems": ["own/1"], "seeds": [1, 2]}).status_code == 403
+    assert vera.post("/grids/look", {"problems": ["own/1"], "seeds": [1, 2]}).status_code == 403
     assert not Run.objects.exists()
 
 
@@ -150,6 +222,10 @@ def test_every_route_answers_as_documented(as_alice: Asker, alice: User, script:
     ):  # fmt: skip
         assert as_alice.get(path).status_code < 500, path
     as_alice.post("/runs", {"problems": ["own/1"]})
+    as_alice.post("/grids/look", {"problems": ["own/1"], "seeds": [1, 2]})
+    grid = as_alice.post("/grids", {"problems": ["own/1"], "seeds": [1, 2]}).json()["id"]
+    as_alice.get("/grids")
+    as_alice.get(f"/grids/{grid}")
     as_alice.post(f"/trajectories/{key}/end", {"words": "enough"})
     for act in ("pause", "resume", "retry", "budget"):
         as_alice.post(f"/runs/{run.pk}/{act}", {})
