@@ -4,16 +4,24 @@
 (() => {
   // The click comes right behind the release, on a touch screen a little later.
   const AFTER_MS = 50;
-  const KEYS = "button, summary, input, [role=button]";
+  // A release can get lost, in a menu of the system's own for example: nothing waits longer than this.
+  const MOST_MS = 3000;
+  const CLICKED = "a, button, summary, label, input, [role=button]";
   let pressed = false;
   let due = [];
+  let longest;
 
-  function press() {
+  function press({ target }) {
+    // What is scrolled, selected or chosen from is not replaced by a click.
+    if (!target.closest?.(CLICKED)) return;
     pressed = true;
+    clearTimeout(longest);
+    longest = setTimeout(release, MOST_MS);
   }
   function release() {
     if (!pressed) return;
     pressed = false;
+    clearTimeout(longest);
     setTimeout(() => {
       if (pressed) return;
       const ready = due;
@@ -22,7 +30,7 @@
     }, AFTER_MS);
   }
   addEventListener("pointerdown", press, true);
-  addEventListener("keydown", (e) => e.key === " " && e.target.closest?.(KEYS) && press(), true);
+  addEventListener("keydown", (e) => e.key === " " && press(e), true);
   addEventListener("keyup", (e) => e.key === " " && release(), true);
   // A press may also end elsewhere: in a menu, in a drag, in another window.
   for (const end of ["pointerup", "pointercancel", "contextmenu", "dragend"]) addEventListener(end, release, true);

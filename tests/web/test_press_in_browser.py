@@ -86,13 +86,34 @@ def test_the_space_bar_held_down_launches(page: Page) -> None:
     assert Run.objects.count() == 1
 
 
-def test_what_was_held_back_comes_with_the_release(page: Page) -> None:
-    page.mouse.move(5, 5)
-    page.mouse.down()
+def _asks_for_nine(page: Page) -> None:
+    """Have the summary asked for anew, and its answer come."""
     with page.expect_response(_is_summary):
         page.get_by_label("Attempts a problem").fill("9")
         page.get_by_label("Attempts a problem").blur()
     page.wait_for_timeout(200)
+
+
+def test_what_was_held_back_comes_with_the_release(page: Page) -> None:
+    page.get_by_text("chosen only").hover()
+    page.mouse.down()
+    _asks_for_nine(page)
     expect(page.locator("#summary")).not_to_contain_text("1 × 9")
     page.mouse.up()
     expect(page.locator("#summary")).to_contain_text("1 × 9")
+
+
+def test_a_release_that_got_lost_holds_nothing_back_for_long(page: Page) -> None:
+    page.get_by_text("chosen only").hover()
+    page.mouse.down()
+    _asks_for_nine(page)
+    expect(page.locator("#summary")).to_contain_text("1 × 9", timeout=5000)
+    page.mouse.up()
+
+
+def test_a_press_on_what_is_no_button_holds_nothing_back(page: Page) -> None:
+    page.locator("h1").hover()
+    page.mouse.down()
+    _asks_for_nine(page)
+    expect(page.locator("#summary")).to_contain_text("1 × 9", timeout=1000)
+    page.mouse.up()
