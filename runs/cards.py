@@ -41,7 +41,4 @@ def register_card() -> Device | None:
     except UnknownCard as error:
         logger.warning("%s", error)
         return None
-    row, _ = Device.objects.update_or_create(
-        name=specification.name, defaults={"kind": "cuda", "record": to_json(specification)}
-    )
-    return row
+    return Device.objects.keep(specification.name, "cuda", to_json(specification))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from django.db import models
+from django.db import models, transaction
 
 from kernels.models import Problem, choices
 from kernels.targets import Policy
@@ -14,6 +14,21 @@ from sol.case_models import Flag as Flag
 
 ELSEWHERE = "elsewhere"
 """The kind of a device that no worker of this installation measured: nothing here is bounded by it."""
+
+
+class Devices(models.Manager["Device"]):
+    """Devices by their name."""
+
+    def keep(self, name: str, kind: str, record: dict[str, Any]) -> Device:
+        """Store what a worker of this installation knows of its device.
+
+        Bounds that came with an archive from a device of that name rest on that one's peaks: they are dropped.
+        """
+        with transaction.atomic():
+            known = self.select_for_update().filter(name=name).first()
+            if known is not None and known.kind == ELSEWHERE and known.record != record:
+                Bound.objects.filter(device=known).delete()
+            return self.update_or_create(name=name, defaults={"kind": kind, "record": record})[0]
 
 
 class Device(models.Model):
@@ -26,6 +41,8 @@ class Device(models.Model):
     kind = models.CharField(max_length=10)
     record = models.JSONField()
     measured = models.DateTimeField(auto_now=True)
+
+    objects = Devices()
 
     def __str__(self) -> str:
         return self.name

@@ -24,10 +24,7 @@ def measure_and_store(lease: Lease, *, again: bool = False) -> Device:
             return known
         measured = measure_host(cancelled=lease.stop)
     lease.check()
-    row, _ = Device.objects.update_or_create(
-        name=measured.name, defaults={"kind": measured.kind, "record": to_json(measured)}
-    )
-    return row
+    return Device.objects.keep(measured.name, measured.kind, to_json(measured))
 
 
 def host_device(lease: Lease) -> Device:

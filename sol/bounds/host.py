@@ -160,12 +160,18 @@ def read_processor() -> Processor:
 
 
 def parse_cpuinfo(text: str) -> tuple[str, tuple[str, ...]]:
-    """Model name and flags of the first processor of a /proc/cpuinfo."""
+    """Model name and flags of the first processor of a /proc/cpuinfo.
+
+    Virtual machines may name a brand alone, which several generations bear: then family and model tell them apart.
+    """
     fields: dict[str, str] = {}
     for line in text.splitlines():
         name, _, value = line.partition(":")
         fields.setdefault(name.strip(), value.strip())
     model = fields.get("model name") or fields.get("Hardware") or "unknown processor"
+    family, number = fields.get("cpu family"), fields.get("model")
+    if family and number and not re.search(r"\d", model):
+        model += f", family {family} model {number}"
     return model, tuple((fields.get("flags") or fields.get("Features") or "").split())
 
 

@@ -79,6 +79,14 @@ def test_the_first_processor_names_the_machine() -> None:
     assert "amx_bf16" in flags
 
 
+def test_a_brand_alone_is_told_apart_by_family_and_model() -> None:
+    text = "cpu family\t: 26\nmodel\t\t: 2\nmodel name\t: {}\n"
+    assert host.parse_cpuinfo(text.format("AMD EPYC"))[0] == "AMD EPYC, family 26 model 2"
+    assert (
+        host.parse_cpuinfo(text.format("AMD EPYC 9B14 96-Core Processor"))[0] == "AMD EPYC 9B14 96-Core Processor"
+    )
+
+
 def test_a_machine_that_says_nothing_is_an_unknown_processor() -> None:
     assert host.parse_cpuinfo("") == ("unknown processor", ())
 

@@ -6,6 +6,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
+from sol.models import ELSEWHERE, Bound, Device
 from tests.web import gallery
 from tests.web.reading import html, links, text_of, words
 
@@ -88,6 +89,18 @@ def test_a_problem_shows_source_signature_bounds_and_graph(as_alice: Client, man
     assert "aten.linear.default" in text
     assert "matrix work" in text
     assert "Nobody has tried it yet." in text
+
+
+def test_bounds_on_several_machines_are_told_apart(as_alice: Client, many: None) -> None:
+    one = text_of(as_alice.get("/problems/own/1/"))
+    assert "0.578 ms on" not in one
+    other = Device.objects.create(name="A faraway card", kind=ELSEWHERE, record=Device.objects.get().record)
+    for bound in Bound.objects.filter(problem__slug="own/1"):
+        bound.pk, bound.device = None, other
+        bound.save()
+    text = text_of(as_alice.get("/problems/own/1/"))
+    here, there = f"0.578 ms on {gallery.MACHINE}", "0.578 ms on A faraway card"
+    assert text.index(here) < text.index(there), "what was measured here comes first"
 
 
 def test_attempts_across_runs_come_fastest_first(as_alice: Client, alice: User, bob: User, many: None) -> None:
