@@ -19,7 +19,7 @@ from runs.fleet_control import fresh_since
 from runs.models import Job, Worker
 from runs.presence import DOING, subject_of
 from runs.states import JobKind, JobState
-from runs.telemetry import MachineReading
+from runs.telemetry import CardReading, MachineReading
 
 _LOST = (JobState.FAILED, JobState.LOST)
 _ENDED = (JobState.DONE, *_LOST)
@@ -85,6 +85,11 @@ class WorkerRow:
     def read_at(self) -> datetime | None:
         """When its machine was read."""
         return parse_datetime(self.reading.at) if self.reading is not None else None
+
+    @property
+    def card(self) -> CardReading | None:
+        """What its card said of itself."""
+        return self.reading.card if self.reading is not None else None
 
     @property
     def why_no_card(self) -> str:

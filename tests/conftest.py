@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from django.core.cache import cache
+from django.template import engines
 from hypothesis import settings
 
 from kernels.problems.inspect import inspect
@@ -115,3 +116,17 @@ def golden(request: pytest.FixtureRequest) -> Callable[[str], None]:
         assert text == Path(file).read_text(encoding="utf-8"), "differs; accept with --update-golden"
 
     return check
+
+
+class Missing(str):
+    """What a template would print for a variable that its context lacks: here an error, for it prints nothing."""
+
+    def __mod__(self, name: object) -> str:
+        raise AssertionError(f"a template prints {name}, and its context has no such thing")
+
+
+@pytest.fixture(autouse=True)
+def _no_variable_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A name that a template and its view spell differently goes unseen otherwise: the page only lacks something."""
+    engine = engines["django"].engine  # type: ignore[attr-defined]
+    monkeypatch.setattr(engine, "string_if_invalid", Missing("%s"))

@@ -58,6 +58,7 @@ def _for_all(run: Run, look: Glance, found: Changes, rows: tuple[int, ...], show
         "run": run,
         "board": look.board,
         "changes": replace(found, rows=tuple(shown_rows)),
+        "cursor": found.cursor,
         "word": words.of_run(run),
         "now": look.now,
         "changed": changes_of(run) if found.head else [],

@@ -112,6 +112,20 @@ def test_a_live_page_takes_what_is_new_and_holds_it_under_the_pointer(
     assert tab.said == []
 
 
+def test_a_live_page_s_chart_takes_what_is_new(chromium: Any, live_server: Any, owner: User) -> None:
+    run = gallery.mid_flight(owner)
+    trajectory = run.trajectories.get(problem__slug="own/6")
+    tab = visit(chromium, live_server, owner)
+    page = tab.go(f"/runs/{run.pk}/")
+    page.wait_for_selector("figure.frame[data-drawn]")
+    for number, seconds in ((7, 0.0005), (8, 0.0004)):
+        # Once more: what comes with a poll must know the data's version too.
+        with page.expect_response(lambda answer: "/chart.json" in answer.url) as asked:
+            gallery.attempt(trajectory, number, Outcome.PASSED, seconds, parent=trajectory.best)
+        assert asked.value.ok
+    assert tab.said == []
+
+
 def test_a_lost_connection_is_said_and_taken_back(chromium: Any, live_server: Any, owner: User) -> None:
     run = gallery.mid_flight(owner)
     page = visit(chromium, live_server, owner).go(f"/runs/{run.pk}/")

@@ -22,6 +22,12 @@ def cursor(source: str) -> str:
     return found[1]
 
 
+def version(source: str) -> str:
+    found = re.search(r'id="chart-note"[^>]* data-version="([0-9a-f]*)"', source)
+    assert found is not None
+    return found[1]
+
+
 def poll(client: Client, run: Run, after: str) -> tuple[int, str]:
     response = client.get(f"/runs/{run.pk}/live/?after={after}")
     return response.status_code, html(response)
@@ -44,6 +50,17 @@ def test_a_new_attempt_brings_its_row_alone(as_alice: Client, alice: User) -> No
     assert "own/6 #7" in words(part(source, "stream", "ol"))
     assert 'hx-swap-oob="true"' in part(source, "figures", "dl")
     assert cursor(source) != after
+
+
+def test_the_chart_is_asked_for_anew_with_every_change(as_alice: Client, alice: User) -> None:
+    """Its note bears the version of the data, by which the page knows that the chart has changed."""
+    run = gallery.mid_flight(alice)
+    page = html(as_alice.get(f"/runs/{run.pk}/"))
+    changed = run.trajectories.get(problem__slug="own/6")
+    gallery.attempt(changed, 7, Outcome.PASSED, 0.0001, parent=changed.best)
+    _, source = poll(as_alice, run, cursor(page))
+    assert version(page) == cursor(page)
+    assert version(source) == cursor(source) != version(page)
 
 
 def test_the_next_poll_after_a_change_finds_nothing_new(as_alice: Client, alice: User) -> None:
