@@ -142,7 +142,7 @@ class UnknownStage(DslError):
     """A stage's operation that does not exist."""
 
     wrong = "there is no stage {found!r}"
-    right = "stages are {legal}, and torch.NAME(…)"
+    right = "{legal}"
 
 
 class UnknownFunction(DslError):

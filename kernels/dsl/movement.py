@@ -10,7 +10,7 @@ from kernels.dsl.arguments import given
 from kernels.dsl.errors import ArgumentError, Layout, ShapeMismatch
 from kernels.dsl.ir import Value
 from kernels.dsl.printer import format_value
-from kernels.dsl.resolve import integer, number, suggestion, tensor
+from kernels.dsl.resolve import among, integer, number, tensor
 from kernels.dsl.scope import Scope
 from kernels.dsl.syntax import Argument, Assign, Name, Sequence
 from kernels.dsl.views import channels_last, column_major, fresh
@@ -28,8 +28,7 @@ def read_relayout(stage: Assign, scope: Scope) -> tuple[Value, Value, str]:
     node = found["layout"]
     layout = format_value(node)
     if not isinstance(node, Name) or layout not in LAYOUTS:
-        near = suggestion(layout, list(LAYOUTS))
-        mend = f"write {', '.join(LAYOUTS)}" + (f" ({near})" if near.startswith("did") else "")
+        mend = among(layout, list(LAYOUTS), f"write {', '.join(LAYOUTS)}")
         raise scope.fail(ArgumentError(node.span, found=layout, what=f"relayout knows no {layout!r}", mend=mend))
     if len(x.shape) < LAYOUTS[layout]:
         what = f"{layout} is for {LAYOUTS[layout]} dimensions or more, and {x.name} has {len(x.shape)}"

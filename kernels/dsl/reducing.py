@@ -11,7 +11,7 @@ from kernels.dsl.errors import ArgumentError, Epilogue, KnobValue, Tile
 from kernels.dsl.ir import Reduction, Stage
 from kernels.dsl.orientation import multiplied_transposed
 from kernels.dsl.printer import format_link, format_value
-from kernels.dsl.resolve import integer, suggestion
+from kernels.dsl.resolve import among, integer
 from kernels.dsl.rows import REDUCTIONS
 from kernels.dsl.scope import Failed, Scope
 from kernels.dsl.syntax import Argument, Assign, Link, Name
@@ -159,8 +159,7 @@ def _kind(node: Argument, scope: Scope) -> str:
     found = format_value(node)
     if isinstance(node, Name) and found in KINDS:
         return found
-    near = suggestion(found, list(KINDS))
-    mend = f"write {', '.join(KINDS)}" + (f" ({near})" if near.startswith("did") else "")
+    mend = among(found, list(KINDS), f"write {', '.join(KINDS)}")
     if found in REDUCTIONS:
         mend += f", or end the chain and use the stage reduce(…, {found})"
     raise scope.fail(ArgumentError(node.span, found=found, what=f"the link reduce knows no {found!r}", mend=mend))

@@ -89,6 +89,12 @@ def suggestion(found: str, known: list[str]) -> str:
     return f"known are {shown}" if known else "nothing is declared yet"
 
 
+def among(found: str, known: list[str], words: str) -> str:
+    """``words`` of all that would be right, behind the nearest of ``known`` where one is near."""
+    near = suggestion(found, known)
+    return f"{near} {words}" if near.startswith("did") else words
+
+
 def function_hint(found: str, known: list[str]) -> str:
     """What to write instead of a function or link that does not exist: a stage, where one has the name."""
     if found in OPS:

@@ -17,7 +17,7 @@ from kernels.dsl.expressions import common_shape, computing_type, expression, lo
 from kernels.dsl.ir import ChainStep, Value
 from kernels.dsl.ops import OPS
 from kernels.dsl.printer import format_value
-from kernels.dsl.resolve import integer, names_tensor, number, suggestion, tensor
+from kernels.dsl.resolve import among, integer, names_tensor, number, tensor
 from kernels.dsl.scope import Scope
 from kernels.dsl.syntax import Argument, Assign, Binary, Call, Name, Sequence, Unary
 from kernels.dsl.views import channels_last, fresh
@@ -248,7 +248,6 @@ def _reduction(stage: Assign, x: Value, axes: tuple[int, ...], given: dict[str, 
 def _kind(node: Argument, scope: Scope) -> str:
     found = format_value(node)
     if not isinstance(node, Name) or found not in REDUCTIONS:
-        near = suggestion(found, list(REDUCTIONS))
-        mend = f"write {', '.join(REDUCTIONS)}" + (f" ({near})" if near.startswith("did") else "")
+        mend = among(found, list(REDUCTIONS), f"write {', '.join(REDUCTIONS)}")
         raise scope.fail(ArgumentError(node.span, found=found, what=f"reduce knows no {found!r}", mend=mend))
     return found

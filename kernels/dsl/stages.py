@@ -23,7 +23,7 @@ from kernels.dsl.movement import read_pad, read_relayout
 from kernels.dsl.ops import CONVOLUTIONS, EPILOGUE_TYPES, OPS, POOLS, ROW_STAGES
 from kernels.dsl.pool import read_pool
 from kernels.dsl.printer import format_type, format_value
-from kernels.dsl.resolve import suggestion, tensor
+from kernels.dsl.resolve import among, tensor
 from kernels.dsl.rows import PLACES, row_work
 from kernels.dsl.scope import Failed, Scope
 from kernels.dsl.simd import Simd
@@ -47,9 +47,8 @@ def build_stage(stage: Assign, scope: Scope, setting: Setting) -> Stage:
     op = "torch" if stage.op.startswith("torch.") else stage.op
     if op not in OPS:
         legal = ", ".join(name for name in OPS if name not in ("torch", "view"))
-        near = suggestion(stage.op, list(OPS))
-        legal += f" ({near})" if near.startswith("did") else ""
-        raise scope.fail(UnknownStage(stage.span, found=stage.op, legal=legal))
+        words = among(stage.op, list(OPS), f"stages are {legal}, and torch.NAME(…)")
+        raise scope.fail(UnknownStage(stage.span, found=stage.op, legal=words))
     before = len(scope.errors)
     written = read_knobs(stage, op, setting.target, scope)
     try:

@@ -157,8 +157,7 @@ def _layout(board: Board, seen: Sequence[float], eager: float | None) -> dict[st
     return {
         "shapes": shapes, "annotations": notes, "height": 280, "uirevision": f"run-{board.run.pk}",
         "xaxis": {
-            "showgrid": False, "showline": True, "linecolor": "--line-2", "range": [0, board.run.attempts],
-            "title": {"text": f"attempts on each problem, of {board.run.attempts}"}, "tickformat": "d", "nticks": 7,
+            **t.whole(board.run.attempts), "title": {"text": f"attempts on each problem, of {board.run.attempts}"},
         },
         "yaxis": t.doublings(first, last),
     }  # fmt: skip

@@ -136,8 +136,7 @@ def attempt_fast_p_chart(readings: Sequence[Reading], r: float, attempts: int) -
                    yanchor="bottom", name="r"),
         ],
         "xaxis": {
-            "range": [0, max(attempts, 1)], "showgrid": False, "showline": True, "linecolor": "--line-2",
-            "tickformat": "d", "nticks": 7, "title": {"text": "attempts on each problem"},
+            **t.whole(max(attempts, 1)), "title": {"text": "attempts on each problem"},
         },
         "yaxis": share_axis(),
     }  # fmt: skip

@@ -17,6 +17,7 @@ Trace = dict[str, Any]
 Address = Callable[[str, int], str]
 """A candidate's address from its problem's slug and its number."""
 
+_FEW = 6
 FONT = {"size": 11, "color": "--ink-2", "family": "--sans"}
 _AXIS = {
     "gridcolor": "--line", "zeroline": False, "showline": False, "fixedrange": True, "tickfont": FONT,
@@ -56,6 +57,14 @@ OTHER = Kind("circle-open", "--ctl", 6)
 SEVERAL = Kind("square-open", "--ctl", 7)
 HELD = Kind("diamond-open", "--severe", 9)
 HACKED = Kind("diamond", "--severe", 9)
+
+
+def whole(most: int) -> dict[str, Any]:
+    """An axis of whole numbers from 0 to ``most``: about seven ticks, and none between two numbers."""
+    return {
+        "range": [0, most], "showgrid": False, "showline": True, "linecolor": "--line-2", "tickformat": "d",
+        **({"nticks": 7} if most > _FEW else {"dtick": 1}),
+    }  # fmt: skip
 
 
 def marks(points: Sequence[Point], kind: Kind) -> Trace:

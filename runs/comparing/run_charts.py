@@ -89,10 +89,7 @@ def _most(seen: RunsSeen) -> int:
 
 
 def _attempts(seen: RunsSeen) -> dict[str, Any]:
-    return {
-        "range": [0, _most(seen)], "showgrid": False, "showline": True, "linecolor": "--line-2", "tickformat": "d",
-        "nticks": 7, "title": {"text": "attempts on each problem"},
-    }  # fmt: skip
+    return {**t.whole(_most(seen)), "title": {"text": "attempts on each problem"}}
 
 
 def _layout(notes: Sequence[dict[str, Any]]) -> dict[str, Any]:

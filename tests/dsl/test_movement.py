@@ -101,7 +101,7 @@ def test_knobs_are_threads_and_vectors() -> None:
 @pytest.mark.parametrize(
     ("call", "told"),
     [
-        ("relayout(x, channel_last)", "(did you mean 'channels_last'?)"),
+        ("relayout(x, channel_last)", "did you mean 'channels_last'? write row_major, channels_last"),
         ("relayout(w.reshape(3), channels_last)", "is for 3 dimensions or more, and w.reshape(3) has 1"),
         ("relayout(x)", "relayout needs 'layout'"),
         ("pad(x, 5)", "(0, 5) or (1, 1, 2, 2)"),

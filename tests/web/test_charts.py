@@ -15,6 +15,7 @@ from runs.charts.bound_line import bound_line
 from runs.charts.histogram import histogram
 from runs.charts.spark import spark
 from runs.charts.strip import place, strip
+from runs.charts.template import whole
 from runs.views.context import candidate_address
 from tests.web import gallery
 
@@ -45,6 +46,14 @@ def test_beyond_the_axis_is_clamped_and_marked() -> None:
 def test_there_is_no_strip_without_a_bound() -> None:
     assert strip(None, 0.002, 0.004) is None
     assert spark([], 12, None) is None
+
+
+@pytest.mark.parametrize(("most", "step"), [(1, 1), (6, 1), (7, None), (1000, None)])
+def test_between_two_whole_numbers_there_is_no_tick(most: int, step: int | None) -> None:
+    axis = whole(most)
+    assert axis["range"] == [0, most]
+    assert axis.get("dtick") == step
+    assert ("nticks" in axis) == (step is None)
 
 
 def test_a_sparkline_steps_down_and_says_where_it_ends() -> None:
