@@ -9,6 +9,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from runs.models import Run
+from runs.states import RunState
 from tests.web import gallery
 from tests.web.reading import html, part, text_of, words
 
@@ -72,6 +73,22 @@ def test_a_run_without_a_passing_kernel_has_dashes_with_reasons(as_alice: Client
     assert "1.00×" not in figures
     assert "0 passed , 5 did not" in figures
     assert "1 of 5" in words(source)
+
+
+def test_without_a_kernel_the_chart_says_where_its_line_is(as_alice: Client, alice: User) -> None:
+    run = gallery.none_passed(alice)
+
+    def note() -> str:
+        return words(part(page(as_alice, run), "chart-note", "p"))
+
+    run.trajectories.update(sol_s=0.001, eager_s=0.002)
+    Run.objects.update(state=RunState.RUNNING)
+    assert "No kernel has passed yet: the line stays at eager." in note()
+    Run.objects.update(state=RunState.DONE)
+    assert "No kernel passed: the line stays at eager." in note()
+    run.trajectories.update(eager_s=None)
+    assert "No kernel passed." in note()
+    assert "eager not measured 0 of" in words(part(page(as_alice, run), "figures", "dl"))
 
 
 def test_a_run_near_the_bound_says_so(as_alice: Client, alice: User) -> None:
