@@ -108,7 +108,7 @@ def _cautions(found: Sequence[RunSide], common: Common) -> list[str]:
          "who may try more often reaches more; Attempt-Fast_p and “Geomean within” count the same number of each"),
     ):  # fmt: skip
         if len(set(values)) > 1:
-            said.append(f"The {name} differ ({', '.join(dict.fromkeys(values))}): {so}.")
+            said.append(f"The {name} differ ({'; '.join(dict.fromkeys(values))}): {so}.")
     under_way = [side.letter for side in found if side.run.state not in FINAL]
     if under_way:
         said.append(f"Under way: {', '.join(under_way)}. What is not reached yet counts as the baseline, 1×.")

@@ -195,7 +195,7 @@ def cautions(found: Sequence[Side]) -> list[str]:
         ("policies", [one.run.policy for one in found], "a lower precision is allowed to some and not to others"),
     )  # fmt: skip
     return [
-        f"The {name} differ ({', '.join(dict.fromkeys(values))}): {so}."
+        f"The {name} differ ({'; '.join(dict.fromkeys(values))}): {so}."
         for name, values, so in differing
         if len(set(values)) > 1
     ]

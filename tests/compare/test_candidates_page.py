@@ -87,7 +87,7 @@ class TestFacts:
 class TestApart:
     def test_another_device_is_said_once_and_in_every_cell_it_touches(self, as_alice: Client, alice: User) -> None:
         source = html(as_alice.get(scenes.address("c", scenes.on_cards(alice), "&all=1")))
-        assert "The devices differ (NVIDIA H100, NVIDIA A100)" in words(source)
+        assert "The devices differ (NVIDIA H100; NVIDIA A100)" in words(source)
         for name in ("Median", "Over torch eager", "Over torch eager, TF32", "Gap to SOL"):
             assert "not comparable: another device" in line_of(source, name), name
         assert "168" in line_of(source, "Registers a thread")
@@ -107,7 +107,7 @@ class TestApart:
         one = scenes.run(alice, "Two problems")
         found = [scenes.worked(one, number, [2.0]).attempts.get() for number in (1, 2)]
         source = html(as_alice.get(scenes.address("c", found)))
-        assert "The problems differ (own/1, own/2)" in words(source)
+        assert "The problems differ (own/1; own/2)" in words(source)
         assert "not comparable: another problem" in line_of(source, "Median")
 
 
