@@ -1,7 +1,6 @@
 """Posted runs as the launch form has them: its rules and its words, whoever writes the candidates.
 
-A field that is left out is as the form first shows it, but for what an agent outside cannot use: such a run is not
-steered, and has torch eager alone as its baseline, as every posted run where none is named.
+The schema says what a field stands for that is left out; for some of them that depends on who writes (``_data``).
 """
 
 from __future__ import annotations
@@ -100,7 +99,8 @@ def _data(wanted: RunWanted, problems: list[Problem]) -> QueryDict:
         **wanted.model_dump(include=as_they_are),
         "title": wanted.title.strip(),
         "controller": wanted.controller or ("flat" if outside else "tree"),
-        "epsilon": None if wanted.epsilon is None else wanted.epsilon * 100,
+        # Per cent in the form; 0.07 × 100 is no whole number in floats.
+        "epsilon": None if wanted.epsilon is None else round(wanted.epsilon * 100, 9),
         "order": wanted.order or (Order.LISTED if outside else Order.HEADROOM),
         "steering": "on" if steering else None,
         "memory": "on" if wanted.memory else None,

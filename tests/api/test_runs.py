@@ -100,14 +100,14 @@ def test_a_search_is_launched_with_all_that_the_form_has(as_alice: Asker, script
         make_problem(number)
     form = {
         "problems": ["own/2", "own/1"], "title": "Nightly", "proposer": "search", "controller": "flat", "attempts": 3,
-        "pool": 5, "epsilon": 0.125, "patience": 2, "seed": 9, "steering": False, "memory": False,
+        "pool": 5, "epsilon": 0.07, "patience": 2, "seed": 9, "steering": False, "memory": False,
         "tolerance": "kernelbench", "order": "listed", "baselines": ["compile"],
     }  # fmt: skip
     answer = as_alice.post("/runs", form)
     assert answer.status_code == 201
     run = Run.objects.get()
     assert (run.title, run.proposer, run.controller, run.attempts) == ("Nightly", "search", "flat", 3)
-    assert (run.pool, run.epsilon, run.patience, run.seed) == (5, 0.125, 2, 9)
+    assert (run.pool, run.epsilon, run.patience, run.seed) == (5, 0.07, 2, 9)
     assert (run.steering, run.memory, run.tolerance, run.order) == (False, False, "kernelbench", "listed")
     assert run.baselines == "eager,compile"
     said = answer.json()
