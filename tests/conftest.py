@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import gc
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from django.core.cache import cache
@@ -16,6 +16,9 @@ from hypothesis import settings
 from kernels.problems.inspect import inspect
 from kernels.problems.inspection import Inspection
 from mucutlass_web.cli import inputs
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -116,6 +119,15 @@ def golden(request: pytest.FixtureRequest) -> Callable[[str], None]:
         assert text == Path(file).read_text(encoding="utf-8"), "differs; accept with --update-golden"
 
     return check
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    """One browser for the module that asks for it."""
+    from tests.browsing import browser
+
+    with browser() as started:
+        yield started
 
 
 class Missing(str):

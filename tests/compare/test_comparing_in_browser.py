@@ -11,9 +11,9 @@ from django.contrib.auth.models import User
 from tests.browsing import CHROMIUM, NO_CHROMIUM
 from tests.compare import scenes
 from tests.web import gallery
-from tests.web.test_in_browser import chromium, owner, visit
+from tests.web.test_in_browser import owner, visit
 
-__all__ = ["chromium", "owner"]
+__all__ = ["owner"]
 
 pytestmark = [
     pytest.mark.browser,

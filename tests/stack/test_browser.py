@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page, expect
 
-from tests.browsing import CHROMIUM, NO_CHROMIUM, browser, is_complaint
+from tests.browsing import CHROMIUM, NO_CHROMIUM, is_complaint
 from tests.stack.stack import Stack
 
 pytestmark = [
@@ -16,12 +16,6 @@ pytestmark = [
     pytest.mark.timeout(600),
     pytest.mark.skipif(CHROMIUM is None, reason=NO_CHROMIUM),
 ]
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    with browser() as started:
-        yield started
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -14,7 +13,7 @@ from playwright.sync_api import Browser
 from runs.models import Run
 from sol.audit import Severity
 from sol.models import Case
-from tests.browsing import CHROMIUM, NO_CHROMIUM, SIGHTS, browser, is_complaint
+from tests.browsing import CHROMIUM, NO_CHROMIUM, SIGHTS, is_complaint
 from tests.web import rows, triage_rows
 
 pytestmark = [
@@ -22,13 +21,6 @@ pytestmark = [
     pytest.mark.django_db(transaction=True),
     pytest.mark.skipif(CHROMIUM is None, reason=NO_CHROMIUM),
 ]
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    """One browser for the module."""
-    with browser() as started:
-        yield started
 
 
 @pytest.fixture

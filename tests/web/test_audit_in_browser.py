@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -12,7 +11,7 @@ from playwright.sync_api import Browser
 
 from kernels.models import Kernel
 from runs.flags_pane import audit_now
-from tests.browsing import CHROMIUM, NO_CHROMIUM, browser
+from tests.browsing import CHROMIUM, NO_CHROMIUM
 from tests.web import gallery
 from tests.web.test_audit_files import CHEAT
 from tests.web.test_in_browser import visit
@@ -23,13 +22,6 @@ pytestmark = [
     pytest.mark.django_db(transaction=True),
     pytest.mark.skipif(CHROMIUM is None, reason=NO_CHROMIUM),
 ]
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    """One browser for the module."""
-    with browser() as started:
-        yield started
 
 
 @pytest.fixture

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from django.contrib.auth.models import User
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import expect
 
 from runs import changing, grids, presets
 from runs.execution import run_job
@@ -20,7 +19,7 @@ from runs.headroom import here, problem_rows
 from runs.models import Grid, Run
 from runs.states import RunState
 from runs.views.launch import as_data
-from tests.browsing import CHROMIUM, NO_CHROMIUM, SIGHTS, browser
+from tests.browsing import CHROMIUM, NO_CHROMIUM, SIGHTS
 from tests.runs.worlds import Script, drain, install, make_problem, next_job
 from tests.web import control_rows, gallery
 from tests.web.test_in_browser import visit
@@ -30,13 +29,6 @@ pytestmark = [
     pytest.mark.django_db(transaction=True),
     pytest.mark.skipif(CHROMIUM is None, reason=NO_CHROMIUM),
 ]
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    """One browser for the module."""
-    with browser() as started:
-        yield started
 
 
 @pytest.fixture

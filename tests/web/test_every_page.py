@@ -14,9 +14,9 @@ from runs.models import Person
 from runs.roles import Role
 from tests.browsing import CHROMIUM, NO_CHROMIUM
 from tests.web.address_book import NO_PAGE, World, names
-from tests.web.test_in_browser import chromium, owner, visit
+from tests.web.test_in_browser import owner, visit
 
-__all__ = ["chromium", "owner"]
+__all__ = ["owner"]
 
 SHOTS = os.environ.get("MUCUTLASS_SHOTS")
 """A folder in which every page is kept as a picture, for people to look at: then in both themes at both widths."""

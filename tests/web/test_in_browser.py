@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +9,12 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from django.contrib.auth.models import User
 from django.test import Client
-from playwright.sync_api import Browser
 
 from kernels.harness.evaluation import Outcome
 from kernels.toolchain import Cache
 from kernels.toolchain.listings import Listing
 from runs.listings import unit_of
-from tests.browsing import CHROMIUM, NO_CHROMIUM, browser, is_complaint
+from tests.browsing import CHROMIUM, NO_CHROMIUM, is_complaint
 from tests.web import gallery
 
 pytestmark = [
@@ -24,13 +22,6 @@ pytestmark = [
     pytest.mark.django_db(transaction=True),
     pytest.mark.skipif(CHROMIUM is None, reason=NO_CHROMIUM),
 ]
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    """One browser for the module."""
-    with browser() as started:
-        yield started
 
 
 @pytest.fixture

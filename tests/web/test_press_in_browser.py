@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
-from playwright.sync_api import Browser, Locator, Page, Response, expect
+from playwright.sync_api import Locator, Page, Response, expect
 
 from runs.models import Grid, Run
-from tests.browsing import CHROMIUM, NO_CHROMIUM, browser
+from tests.browsing import CHROMIUM, NO_CHROMIUM
 from tests.web import gallery
 from tests.web.rows import problems
 from tests.web.test_in_browser import visit
@@ -21,13 +20,6 @@ pytestmark = [
     pytest.mark.django_db(transaction=True),
     pytest.mark.skipif(CHROMIUM is None, reason=NO_CHROMIUM),
 ]
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    """One browser for the module."""
-    with browser() as started:
-        yield started
 
 
 @pytest.fixture

@@ -12,10 +12,10 @@ from kernels.targets import Target
 from tests.browsing import CHROMIUM, NO_CHROMIUM
 from tests.profiling.tables import COPY, GEMM, LIBRARY
 from tests.web import gallery
-from tests.web.test_in_browser import chromium, owner, visit
+from tests.web.test_in_browser import owner, visit
 from tests.web.test_profile import address, keep, measured
 
-__all__ = ["chromium", "owner"]
+__all__ = ["owner"]
 
 pytestmark = [
     pytest.mark.browser,
