@@ -58,7 +58,8 @@ def order_of(wanted: RunWanted, form: LaunchForm) -> LaunchOrder:
     order = form.launch_order(list(rows.values()))
     if order.order is not Order.LISTED:
         return order
-    listed = tuple(problem.pk for problem in _problems(wanted))
+    found = {problem.slug: problem.pk for problem in form.cleaned_data["problems"]}
+    listed = tuple(found[slug] for slug in dict.fromkeys(wanted.problems))
     return replace(order, problems=listed, title=wanted.title.strip() or title_of([rows[pk] for pk in listed]))
 
 
