@@ -40,12 +40,12 @@ class WheelFinder(BaseFinder, ABC):
     def directory(self) -> Path:
         """The folder of the wheel that holds them."""
 
-    def find(self, path: str, find_all: bool = False, **kwargs: Any) -> str | list[str] | None:  # type: ignore[override]
-        """The file's place, where it is one of them."""
+    def find(self, path: str, find_all: bool = False, **kwargs: Any) -> str | list[str]:  # type: ignore[override]
+        """The file's place, or an empty list where it is none of them: Django takes None for a place."""
         every = find_all or kwargs.get("all")
         folder, _, name = path.partition("/")
         if folder != self.prefix or name not in self.names:
-            return [] if every else None
+            return []
         found = str(self.directory() / name)
         return [found] if every else found
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
+import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -40,6 +42,25 @@ def browser() -> Iterator[Browser]:
             del os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"]
         else:
             os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = before
+
+
+def close_tabs(browser: Browser, patience_s: float = 20) -> None:
+    """Close all tabs and wait until the live server has answered what they asked.
+
+    A page that asks again every two seconds would otherwise do so while the settings and rows of one test are put
+    away for the next one's, and what a request keeps at that moment, as Django does the store of static files, stays.
+    """
+    for context in browser.contexts:
+        context.close()
+    until = time.monotonic() + patience_s
+    while busy := answering():
+        assert time.monotonic() < until, f"the live server still answers in {busy}"
+        time.sleep(0.01)
+
+
+def answering() -> list[str]:
+    """Threads of the live server, one for each connection that is open."""
+    return [one.name for one in threading.enumerate() if "process_request_thread" in one.name]
 
 
 def is_complaint(message: ConsoleMessage) -> bool:

@@ -122,12 +122,21 @@ def golden(request: pytest.FixtureRequest) -> Callable[[str], None]:
 
 
 @pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
+def _started() -> Iterator[Browser]:
     """One browser for the module that asks for it."""
     from tests.browsing import browser
 
     with browser() as started:
         yield started
+
+
+@pytest.fixture
+def chromium(_started: Browser) -> Iterator[Browser]:
+    """The module's browser, in which each test opens its own tabs; none is open when the next test begins."""
+    from tests.browsing import close_tabs
+
+    yield _started
+    close_tabs(_started)
 
 
 class Missing(str):

@@ -6,6 +6,7 @@ import re
 
 import pytest
 from django.contrib.auth.models import User
+from django.contrib.staticfiles.finders import find
 from django.test import Client
 
 from mucutlass_web import finders
@@ -89,6 +90,12 @@ def test_the_apis_page_takes_everything_from_here(as_alice: Client) -> None:
     assert not re.findall(r'(?:src|href)="(?:https?:)?//', page)
     for name in finders.SwaggerFinder.names:
         assert (finders.swagger_directory() / name).exists()
+
+
+@pytest.mark.parametrize("path", ["swagger/nothing.js", "plotly/nothing.js", "nothing.js"])
+def test_a_file_that_is_nowhere_is_not_found(path: str) -> None:
+    assert find(path) is None
+    assert find(path, find_all=True) == []
 
 
 def test_a_run_that_waits_for_a_post_says_so(as_alice: Client, alice: User) -> None:
