@@ -20,11 +20,10 @@ from kernels.targets import Policy
 from runs.gap_pane import bounds_of
 from runs.kinship import relatives_of
 from runs.looks import note
+from runs.machines import machine_of
 from runs.models import Attempt
 from sol.audit import Evidence, Flag, Severity, Subject, Trick, audit
-from sol.bounds.record import Device as DeviceRecord
 from sol.gap.standing import standing_of
-from sol.models import Device
 
 logger = logging.getLogger(__name__)
 
@@ -53,7 +52,7 @@ def subject_of(attempt: Attempt, evaluation: Evaluation | None) -> Subject:
     trajectory = attempt.trajectory
     record = ProblemSize.objects.filter(problem_id=trajectory.problem_id, size=trajectory.size)
     known = record.values_list("record", flat=True).first()
-    device = Device.objects.filter(name=trajectory.device).first() if trajectory.device else None
+    machine = machine_of(trajectory)
     return Subject(
         text=attempt.kernel.source,
         language=Language(attempt.kernel.language),
@@ -62,7 +61,7 @@ def subject_of(attempt: Attempt, evaluation: Evaluation | None) -> Subject:
         policy=Policy(trajectory.run.policy),
         evaluation=evaluation,
         bounds=bounds_of(trajectory),
-        cache_bytes=from_json(device.record, DeviceRecord).cache_bytes if device is not None else None,
+        cache_bytes=machine.cache_bytes if machine is not None else None,
         relatives=relatives_of(attempt),
     )
 

@@ -16,6 +16,7 @@ from runs.archive.errors import RunNotDeletable
 from runs.models import Attempt, Run
 from runs.profiles import report_file
 from runs.states import FINAL
+from sol.models import Device
 
 _TOGETHER = 500
 
@@ -34,6 +35,7 @@ def delete_run(run: Run) -> None:
             brought = Profile.objects.filter(elsewhere=origin.digest)
             files = [report_file(row) for row in brought.exclude(report="")]
             brought.delete()
+            Device.objects.filter(elsewhere=origin.digest).delete()
         tried = Attempt.objects.filter(trajectory__run=held)
         with contenders.resting(tried.order_by().values_list("kernel", flat=True).distinct()):
             held.delete()

@@ -28,11 +28,10 @@ from kernels.toolchain import Cache
 from kernels.toolchain.listings import Listing
 from kernels.toolchain.report import BuildReport
 from kernels.toolchain.sass import SassFacts, sass_facts
+from runs.machines import machine_of
 from runs.models import Attempt, Followed, Raised, Trajectory
 from runs.models import Event as EventRow
 from sol.bounds.record import Bounds
-from sol.bounds.record import Device as DeviceRecord
-from sol.models import Device
 
 logger = logging.getLogger(__name__)
 
@@ -95,11 +94,12 @@ def _signature(trajectory: Trajectory) -> Signature:
 
 def _machine(trajectory: Trajectory) -> tuple[int | None, int | None]:
     """Cores and one core's L2 of the host, multiprocessors and L2 of the card; None where it was not noted."""
-    row = Device.objects.filter(name=trajectory.device).first() if trajectory.device else None
-    if row is None:
+    machine = machine_of(trajectory)
+    if machine is None:
         return None, None
-    facts = from_json(row.record, DeviceRecord).facts
-    units, l2_bytes = (facts.get(name) for name in ("sms" if row.kind == "cuda" else "cores", "l2_bytes"))
+    units, l2_bytes = (
+        machine.facts.get(name) for name in ("sms" if machine.kind == "cuda" else "cores", "l2_bytes")
+    )
     return (int(float(units)) if units else None), (int(float(l2_bytes)) if l2_bytes else None)
 
 

@@ -10,13 +10,12 @@ from kernels.harness.evaluation import Evaluation
 from kernels.profiling.record import Profile
 from kernels.records import from_json
 from runs import figures
+from runs.machines import machine_of
 from runs.models import Trajectory
 from sol.bounds.record import Bounds
-from sol.bounds.record import Device as DeviceRecord
 from sol.gap.evidence import Evidence
 from sol.gap.record import REMAINDER_TITLE, Gap
 from sol.gap.words import remainder_words
-from sol.models import Device
 
 
 def bounds_of(trajectory: Trajectory) -> Bounds | None:
@@ -31,9 +30,7 @@ def evidence_of(
     profile: Profile | None = None,
 ) -> Evidence | None:
     """What is known of a candidate's gap; None where it has no time or no bound. One query."""
-    row = Device.objects.filter(name=trajectory.device).first() if trajectory.device else None
-    device = from_json(row.record, DeviceRecord) if row is not None else None
-    return Evidence.of(bounds_of(trajectory), evaluation, device, emission, profile)
+    return Evidence.of(bounds_of(trajectory), evaluation, machine_of(trajectory), emission, profile)
 
 
 @dataclass(frozen=True, slots=True)

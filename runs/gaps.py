@@ -11,15 +11,14 @@ from functools import cached_property
 
 from django.db.models.fields.json import KT
 
-from kernels.records import from_json
 from runs import figures
 from runs.board import Board, Row, board
 from runs.charts.before_after import Comparison, compare
 from runs.charts.clusters import Cluster, clusters
+from runs.machines import machine_of_run
 from runs.models import Run, Trajectory
 from runs.readings import Reading
 from sol.bounds.record import Device as DeviceRecord
-from sol.models import Device
 
 DEFAULT_R = 1.0
 
@@ -91,7 +90,7 @@ def gaps(run: Run) -> Gaps:
     )
     facts = {key: (float(flops), float(intensity)) for key, flops, intensity in work if flops and intensity}
     readings = tuple(reading_of(row, *facts.get(row.trajectory.pk, (None, None))) for row in seen.rows)
-    return Gaps(run, seen, readings, _device(seen.device))
+    return Gaps(run, seen, readings, machine_of_run(run.pk, seen.device))
 
 
 def reading_of(row: Row, flops: float | None = None, intensity: float | None = None) -> Reading:
@@ -102,11 +101,6 @@ def reading_of(row: Row, flops: float | None = None, intensity: float | None = N
         steps=row.steps, best=row.best, epsilon=row.epsilon, bound_class=t.bound_class, flops=flops,
         intensity=intensity,
     )  # fmt: skip
-
-
-def _device(name: str) -> DeviceRecord | None:
-    found = Device.objects.filter(name=name).first() if name else None
-    return from_json(found.record, DeviceRecord) if found else None
 
 
 def comparison(before: Gaps, after: Gaps) -> Comparison:

@@ -58,7 +58,7 @@ class ProblemRow:
 
 def here() -> Device | None:
     """The CPU whose peaks were measured last: the machine that host runs are bounded by."""
-    return Device.objects.filter(kind="cpu").order_by("-measured").only("name", "kind", "measured").first()
+    return Device.objects.here().filter(kind="cpu").order_by("-measured").only("name", "kind", "measured").first()
 
 
 def problem_rows(policy: str = Policy.STRICT, device: Device | None = None) -> list[ProblemRow]:

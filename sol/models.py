@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from django.db import models, transaction
+from django.db import models
 
 from kernels.models import Problem, choices
 from kernels.targets import Policy
@@ -12,37 +12,36 @@ from sol.case_models import Case as Case
 from sol.case_models import Entry as Entry
 from sol.case_models import Flag as Flag
 
-ELSEWHERE = "elsewhere"
-"""The kind of a device that no worker of this installation measured: nothing here is bounded by it."""
-
 
 class Devices(models.Manager["Device"]):
-    """Devices by their name."""
+    """Devices of this installation and of archives."""
+
+    def here(self) -> models.QuerySet[Device]:
+        """Those of this installation; by no other is anything here bounded."""
+        return self.filter(elsewhere="")
 
     def keep(self, name: str, kind: str, record: dict[str, Any]) -> Device:
-        """Store what a worker of this installation knows of its device.
-
-        Bounds that came with an archive from a device of that name rest on that one's peaks: they are dropped.
-        """
-        with transaction.atomic():
-            known = self.select_for_update().filter(name=name).first()
-            if known is not None and known.kind == ELSEWHERE and known.record != record:
-                Bound.objects.filter(device=known).delete()
-            return self.update_or_create(name=name, defaults={"kind": kind, "record": record})[0]
+        """Store what a worker of this installation knows of its device."""
+        return self.update_or_create(name=name, elsewhere="", defaults={"kind": kind, "record": record})[0]
 
 
 class Device(models.Model):
     """A machine whose peaks were measured, or a card's specification. ``record`` is a bounds Device's JSON.
 
-    ``kind`` is the record's, or ``ELSEWHERE``.
+    ``elsewhere`` is the digest of the archive that brought it, empty for a device of this installation: machines of one
+    name at two places have peaks of their own.
     """
 
-    name = models.CharField(max_length=200, unique=True)
+    name = models.CharField(max_length=200)
     kind = models.CharField(max_length=10)
     record = models.JSONField()
     measured = models.DateTimeField(auto_now=True)
+    elsewhere = models.CharField(max_length=64, blank=True, default="")
 
     objects = Devices()
+
+    class Meta:
+        constraints: ClassVar = [models.UniqueConstraint(fields=["name", "elsewhere"], name="one_device_a_place")]
 
     def __str__(self) -> str:
         return self.name

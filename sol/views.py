@@ -17,7 +17,7 @@ from sol.audit.record import Severity
 from sol.bounds import card
 from sol.bounds.devices import names
 from sol.bounds.record import Device as DeviceRecord
-from sol.models import ELSEWHERE, Device
+from sol.models import Device
 from sol.sheet import sheet
 
 DEFAULT_CARD = "h100-sxm"
@@ -80,11 +80,13 @@ def problem_audit(request: HttpRequest, slug: str) -> HttpResponse:
 
 def _choices() -> list[Choice]:
     """Measured machines first, then the cards of the table."""
+    # Archives of one machine may bring it again and again: the last of a name stands for them.
+    latest = {(row.name, bool(row.elsewhere)): row for row in Device.objects.order_by("pk")}
     measured = []
-    for row in Device.objects.order_by("name"):
+    for (_, elsewhere), row in sorted(latest.items()):
         record = from_json(row.record, DeviceRecord)
         if record.source == "measured":
-            where = " elsewhere" if row.kind == ELSEWHERE else ""
+            where = " elsewhere" if elsewhere else ""
             measured.append(Choice(f"measured-{row.pk}", f"{record.name}, measured{where}", record))
     return [*measured, *(Choice(name, card(name).name, card(name)) for name in names())]
 

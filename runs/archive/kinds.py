@@ -89,7 +89,8 @@ def _kernels(run: Run) -> models.QuerySet[Any]:
 
 
 def _devices(run: Run) -> models.QuerySet[Any]:
-    return Device.objects.filter(name__in=Trajectory.objects.filter(run=run).exclude(device="").values("device"))
+    names = Trajectory.objects.filter(run=run).exclude(device="").values("device")
+    return Device.objects.filter(name__in=names, elsewhere=run.imported.digest if run.imported else "")
 
 
 def _bounds(run: Run) -> models.QuerySet[Any]:
@@ -133,7 +134,7 @@ KINDS: tuple[Kind, ...] = (
         refs={"problem": "problems"}, left=("digest", "inspected"),
         records={"record": Inspection, "audit": ProblemAudit},
     ),
-    Kind("devices", Device, _devices, key="name", left=("kind",), records={"record": DeviceRecord}),
+    Kind("devices", Device, _devices, key="name", left=("kind", "elsewhere"), records={"record": DeviceRecord}),
     Kind(
         "bounds", Bound, _bounds, refs={"problem": "problems", "device": "devices"}, records={"record": Bounds}
     ),

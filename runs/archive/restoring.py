@@ -116,7 +116,7 @@ class _Restorer:
         shared: dict[str, Callable[[list[Parsed]], dict[Any, int]]] = {
             "problems": self._problems,
             "kernels": lambda each: sharing.kernels(self.archive, each),
-            "devices": sharing.devices,
+            "devices": lambda each: sharing.devices(each, self.archive.manifest.digest),
         }
         if kind.name in shared:
             self.pks[kind.name] |= shared[kind.name](parsed)

@@ -1,4 +1,4 @@
-"""Rows that a run shares with others: problems and kernels by their digest, devices by their name, and their bounds.
+"""Rows that runs share: problems and kernels by their digest, and an archive's devices with their bounds.
 
 What is here already stays as it is; an archive adds and never changes.
 """
@@ -11,7 +11,7 @@ from kernels.models import Kernel, Problem
 from runs.archive.opening import Archive
 from runs.archive.parsing import Parsed
 from runs.archive.rows import insert
-from sol.models import ELSEWHERE, Bound, Device
+from sol.models import Bound, Device
 
 _LONGEST_SLUG = 40
 
@@ -50,19 +50,13 @@ def kernels(archive: Archive, parsed: list[Parsed]) -> dict[Any, int]:
     return found | {row.digest: row.pk for row in rows}
 
 
-def devices(parsed: list[Parsed]) -> dict[Any, int]:
-    """Local devices by name, made where there is none of that name."""
-    found = {}
-    for one in parsed:
-        row = Device.objects.filter(name=one.key).only("pk").first()
-        if row is None:
-            row = Device(**one.values, kind=ELSEWHERE)
-            insert(Device, [row])
-        found[one.key] = row.pk
-    return found
+def devices(parsed: list[Parsed], brought_by: str) -> dict[Any, int]:
+    """The archive's own devices by name; ``brought_by`` is its digest."""
+    rows = [Device(**one.values, kind=one.values["record"]["kind"], elsewhere=brought_by) for one in parsed]
+    insert(Device, rows)
+    return {row.name: row.pk for row in rows}
 
 
 def bounds(rows: list[Bound]) -> None:
-    """Keep bounds on devices that are not of this installation, where there are none yet."""
-    elsewhere = set(Device.objects.filter(kind=ELSEWHERE).values_list("pk", flat=True))
-    Bound.objects.bulk_create((row for row in rows if row.device_id in elsewhere), ignore_conflicts=True)
+    """Keep the bounds of the archive's problems on its own devices."""
+    Bound.objects.bulk_create(rows)

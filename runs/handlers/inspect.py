@@ -58,7 +58,7 @@ def inspected(problem: Problem, size: str, lease: Lease) -> ProblemSize:
 
 def handle_inspect(job: Job, lease: Lease) -> None:
     """Inspect every problem that has not been, one after another, then audit them; gives way when other work comes."""
-    devices = list(Device.objects.filter(kind="cpu"))
+    devices = list(Device.objects.here().filter(kind="cpu"))
     for problem in Problem.objects.all():
         for size in problem.sizes:
             row = inspected(problem, size, lease)

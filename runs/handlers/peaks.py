@@ -13,7 +13,7 @@ from sol.models import Device
 
 
 def _known() -> Device | None:
-    return Device.objects.filter(kind="cpu", name=host_name()).first()
+    return Device.objects.here().filter(kind="cpu", name=host_name()).first()
 
 
 def measure_and_store(lease: Lease, *, again: bool = False) -> Device:

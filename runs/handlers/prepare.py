@@ -65,7 +65,7 @@ def device_for(target: Target, lease: Lease) -> Device:
     """The device that a target is bounded by: this machine, or the newest card that a worker reported."""
     if target is Target.HOST:
         return host_device(lease)
-    device = Device.objects.filter(kind="cuda").order_by("-measured").first()
+    device = Device.objects.here().filter(kind="cuda").order_by("-measured").first()
     if device is None:
         raise NoDeviceForTarget(target=target.value)
     return device

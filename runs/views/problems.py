@@ -17,7 +17,7 @@ from runs.charts.strip import head
 from runs.headroom import Filters, groups, here, problem_rows
 from runs.queries import best_attempts_on, trajectories_on
 from sol.bounds.record import Bounds
-from sol.models import ELSEWHERE, Bound
+from sol.models import Bound
 
 
 def filters_of(request: HttpRequest) -> Filters:
@@ -65,20 +65,27 @@ def _sizes(problem: Problem) -> list[dict[str, Any]]:
     return found
 
 
+def _bounds(problem: Problem) -> list[Bound]:
+    """A problem's bounds; where archives brought machines of one name, those on the last."""
+    every = Bound.objects.filter(problem=problem).select_related("device").order_by("device_id")
+    latest = {(row.size, row.policy, row.device.name, bool(row.device.elsewhere)): row for row in every}
+    return sorted(latest.values(), key=_measured_here_first)
+
+
 def _measured_here_first(row: Bound) -> tuple[bool, str, int]:
     """Device by device, those that archives brought last; policies from the strictest on."""
-    return row.device.kind == ELSEWHERE, row.device.name, list(Policy).index(Policy(row.policy))
+    return bool(row.device.elsewhere), row.device.name, list(Policy).index(Policy(row.policy))
 
 
 def problem_page(request: SignedInRequest, slug: str) -> HttpResponse:
     """One problem: what it computes, how fast it could be, and what has been tried."""
     problem = get_object_or_404(Problem, slug=slug)
-    bounds = list(Bound.objects.filter(problem=problem).select_related("device"))
+    bounds = _bounds(problem)
     context = {
         "problem": problem,
         "source": highlight(problem.source, "python"),
         "sizes": _sizes(problem),
-        "bounds": [(row, from_json(row.record, Bounds)) for row in sorted(bounds, key=_measured_here_first)],
+        "bounds": [(row, from_json(row.record, Bounds)) for row in bounds],
         "devices": len({row.device_id for row in bounds}),
         "attempts": best_attempts_on(problem.pk),
         "trajectories": trajectories_on(problem.pk),

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from django.contrib.auth.models import User
 
 from kernels.models import Problem
+from kernels.records import to_json
 from runs.api_models import Scope
 from runs.archive.errors import AlreadyHere, RunNotEnded
 from runs.archive.kinds import KINDS
 from runs.archive.restoring import import_archive
 from runs.archive.writing import archive
+from runs.deleting import delete_run
 from runs.headroom import here, problem_rows
+from runs.machines import machine_of
 from runs.models import Attempt, Contender, Import, Lesson, LessonUse, Raised, Run
 from runs.queries import last_of_shape
 from runs.states import RunState
 from runs.tokens import make
-from sol.models import Case, Device
+from sol.models import Bound, Case, Device
 from tests.archive.worlds import SECRET, call, elsewhere, full_run, members, plain_run, written
 from tests.web import histories
 
@@ -154,7 +158,31 @@ def test_a_device_from_elsewhere_bounds_nothing_here(alice: User, bob: User, tmp
     written(plain_run(alice), tmp_path / "a.zip")
     elsewhere()
     import_archive(tmp_path / "a.zip", bob)
-    assert set(Device.objects.values_list("kind", flat=True)) == {"elsewhere"}
+    digest = Import.objects.get().digest
+    assert list(Device.objects.values_list("kind", "elsewhere")) == [("cpu", digest)]
+    assert not Device.objects.here().exists()
+    assert {row.device.elsewhere for row in Bound.objects.all()} == {digest}
+
+
+def test_an_archive_s_machine_keeps_its_own_peaks_beside_a_namesake_here(
+    alice: User, bob: User, tmp_path: Path
+) -> None:
+    before = plain_run(alice)
+    written(before, tmp_path / "a.zip")
+    there = machine_of(before.trajectories.all()[0])
+    assert there is not None
+    bounds = Bound.objects.count()
+    Device.objects.keep(there.name, there.kind, to_json(replace(there, copy_bytes_s=there.copy_bytes_s * 2)))
+    run = import_archive(tmp_path / "a.zip", bob)
+    assert machine_of(run.trajectories.all()[0]) == there
+    ours = machine_of(before.trajectories.all()[0])
+    assert ours is not None
+    assert ours.copy_bytes_s == there.copy_bytes_s * 2
+    assert Bound.objects.count() == bounds * 2
+    written(run, tmp_path / "b.zip")
+    assert members(tmp_path / "b.zip")["devices.jsonl"] == members(tmp_path / "a.zip")["devices.jsonl"]
+    delete_run(run)
+    assert (Device.objects.count(), Bound.objects.count()) == (1, bounds)
 
 
 def test_what_was_measured_elsewhere_is_no_figure_of_this_place(alice: User, bob: User, tmp_path: Path) -> None:
@@ -164,9 +192,8 @@ def test_what_was_measured_elsewhere_is_no_figure_of_this_place(alice: User, bob
     run = import_archive(tmp_path / "a.zip", bob)
     assert here() is None
     name = run.trajectories.all()[0].device
-    Device.objects.create(name="another CPU", kind="cpu", record=Device.objects.get().record)
-    Device.objects.filter(name=name).update(kind="cpu")
-    for device in Device.objects.all():
+    for mine in ("another CPU", name):
+        device = Device.objects.create(name=mine, kind="cpu", record=Device.objects.all()[0].record)
         assert {row.eager_s for row in problem_rows(device=device)} == {None}
     assert last_of_shape(run.target, run.controller, run.attempts, 3) is None
     assert set(Contender.objects.values_list("device", flat=True)) == {name}

@@ -125,7 +125,9 @@ def device() -> Device:
         MACHINE, "cpu", {"f32": 2.4e11}, {"f32": 2.4e11}, 2.1e10, 9.0e10, 2**21, "measured", "2026-01-02T10:00:00Z",
         {"cores": "2", "compiler": "g++ 14.2"},
     )  # fmt: skip
-    found, _ = Device.objects.get_or_create(name=MACHINE, defaults={"kind": "cpu", "record": to_json(record)})
+    found, _ = Device.objects.get_or_create(
+        name=MACHINE, elsewhere="", defaults={"kind": "cpu", "record": to_json(record)}
+    )
     return found
 
 

@@ -63,6 +63,18 @@ def test_the_chart_is_asked_for_anew_with_every_change(as_alice: Client, alice: 
     assert version(source) == cursor(source) != version(page)
 
 
+def test_the_foot_names_the_machine_as_soon_as_it_is_known(as_alice: Client, alice: User) -> None:
+    run = gallery.mid_flight(alice)
+    machine = run.trajectories.exclude(device="").values_list("device", flat=True)[0]
+    run.trajectories.update(device="")
+    before = html(as_alice.get(f"/runs/{run.pk}/"))
+    assert "medians" not in part(before, "measured", "span")
+    run.trajectories.update(device=machine)
+    _, source = poll(as_alice, run, cursor(before))
+    assert f"Times are medians measured on {machine}." in part(source, "measured", "span")
+    assert 'hx-swap-oob="true"' in part(source, "measured", "span")
+
+
 def test_the_next_poll_after_a_change_finds_nothing_new(as_alice: Client, alice: User) -> None:
     run = gallery.mid_flight(alice)
     _, source = poll(as_alice, run, "")

@@ -6,7 +6,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from sol.models import ELSEWHERE, Bound, Device
+from sol.models import Bound, Device
 from tests.web import gallery
 from tests.web.reading import html, links, text_of, words
 
@@ -94,13 +94,24 @@ def test_a_problem_shows_source_signature_bounds_and_graph(as_alice: Client, man
 def test_bounds_on_several_machines_are_told_apart(as_alice: Client, many: None) -> None:
     one = text_of(as_alice.get("/problems/own/1/"))
     assert "0.578 ms on" not in one
-    other = Device.objects.create(name="A faraway card", kind=ELSEWHERE, record=Device.objects.get().record)
-    for bound in Bound.objects.filter(problem__slug="own/1"):
-        bound.pk, bound.device = None, other
-        bound.save()
+    mine = list(Bound.objects.filter(problem__slug="own/1"))
+    for name, place in (("A faraway card", "first"), (gallery.MACHINE, "first"), (gallery.MACHINE, "second")):
+        other = Device.objects.create(name=name, kind="cpu", record=mine[0].device.record, elsewhere=place)
+        Bound.objects.bulk_create(_times(bound, 3 if place == "second" else 2, other) for bound in mine)
     text = text_of(as_alice.get("/problems/own/1/"))
-    here, there = f"0.578 ms on {gallery.MACHINE}", "0.578 ms on A faraway card"
-    assert text.index(here) < text.index(there), "what was measured here comes first"
+    here, far, alike = (f"0.578 ms on {gallery.MACHINE}", "1.16 ms on A faraway card, elsewhere",
+                        f"1.73 ms on {gallery.MACHINE}, elsewhere")  # fmt: skip
+    assert text.index(here) < text.index(far), "what was measured here comes first"
+    assert text.index(here) < text.index(alike)
+    assert f"1.16 ms on {gallery.MACHINE}" not in text, "of archives' machines of one name the last is shown"
+
+
+def _times(bound: Bound, factor: float, device: Device) -> Bound:
+    """The bound on another machine."""
+    return Bound(
+        problem=bound.problem, size=bound.size, device=device, policy=bound.policy, bound_class=bound.bound_class,
+        steering_s=bound.steering_s * factor, floor_s=bound.floor_s * factor, record=bound.record,
+    )  # fmt: skip
 
 
 def test_attempts_across_runs_come_fastest_first(as_alice: Client, alice: User, bob: User, many: None) -> None:

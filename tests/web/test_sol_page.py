@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 
 import pytest
 from django.test import Client
@@ -82,6 +83,20 @@ def test_a_measured_machine_can_be_chosen(as_alice: Client) -> None:
     text = page(as_alice, inspected(summed()), f"device=measured-{row.pk}&size=gpu")
     assert "a measured card, measured" in text
     assert "the peaks measured on this device (2026-01-01)" in text
+
+
+def test_of_archives_machines_of_one_name_the_last_can_be_chosen(as_alice: Client) -> None:
+    machine = dataclasses.replace(card("h200"), name="a measured card", source="measured", measured_at="2026-01-01")
+    first, last, here = (
+        Device.objects.create(name=machine.name, kind="cuda", record=to_json(machine), elsewhere=place)
+        for place in ("first", "last", "")
+    )
+    markup = html(as_alice.get(f"/problems/{inspected(summed()).slug}/sol/"))
+    assert re.findall(r'value="measured-(\d+)"[^>]*>([^<]*)', markup) == [
+        (str(here.pk), "a measured card, measured"),
+        (str(last.pk), "a measured card, measured elsewhere"),
+    ]
+    assert first.pk != last.pk
 
 
 def test_the_roofline_has_the_problem_on_it(as_alice: Client) -> None:
