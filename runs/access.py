@@ -82,15 +82,16 @@ def get_attempts_for(user: User, keys: Sequence[int]) -> dict[int, Attempt]:
     """Those of these attempts that are there, by their numbers, with all that stands beside each other's. One query."""
     del user
     rows = Attempt.objects.select_related(
-        "trajectory__run__owner", "trajectory__problem", "kernel", "build", "cross_build", "evaluation"
-    )
+        "trajectory__run__owner", "trajectory__run__origin", "trajectory__problem", "kernel", "build", "cross_build",
+        "evaluation",
+    )  # fmt: skip
     return rows.defer("trajectory__bounds", "trajectory__problem__source", "cross_build__emission").in_bulk(keys)
 
 
 def get_runs_for(user: User, keys: Sequence[int]) -> dict[int, Run]:
     """Those of these runs that are there, by their numbers. One query."""
     del user
-    return Run.objects.select_related("owner").in_bulk(keys)
+    return Run.objects.select_related("owner", "origin").in_bulk(keys)
 
 
 def get_lesson_for(user: User, pk: int) -> Lesson:

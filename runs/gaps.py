@@ -15,7 +15,7 @@ from runs import figures
 from runs.board import Board, Row, board
 from runs.charts.before_after import Comparison, compare
 from runs.charts.clusters import Cluster, clusters
-from runs.machines import machine_of_run
+from runs.machines import machine_of_run, place_of
 from runs.models import Run, Trajectory
 from runs.readings import Reading
 from sol.bounds.record import Device as DeviceRecord
@@ -114,6 +114,7 @@ def differences(before: Gaps, after: Gaps) -> list[str]:
         ("target", before.run.target, after.run.target),
         ("policy", before.run.policy, after.run.policy),
         ("device", before.board.device, after.board.device),
+        ("place of measurement", place_of(before.run), place_of(after.run)),
         ("attempts a problem", before.run.attempts, after.run.attempts),
     )
     return [f"{name} {a or 'not known'} and {b or 'not known'}" for name, a, b in pairs if a != b]

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from django.conf import settings
+from django.db.models import Q
 
 from kernels.models import Profile
 from kernels.profiling.record import Profile as Record
@@ -25,6 +27,8 @@ from runs.states import JobKind
 COUNTERS = "counters"
 """The fact of a worker that says whether its card's counters can be read; absent until somebody tried."""
 READABLE = "readable"
+_MOST = 20
+"""Profiles of one subject that are looked at."""
 _NAME = re.compile(r"[0-9a-f]{32}\.ncu-rep")
 
 
@@ -62,22 +66,39 @@ def store(attempt: Attempt, record: Record, metric_set: str, report: str) -> Pro
     )
 
 
-def profiles_of(attempt: Attempt) -> list[Profile]:
-    """Every profile of the attempt's kernel as it was built for its run, the latest first.
+class _Subject(NamedTuple):
+    """What a profile is of: a kernel as it was built for its run. One that an archive brought is of that one's run."""
 
-    One that an archive brought belongs to the run of that archive alone.
-    """
-    run, trajectory = attempt.trajectory.run, attempt.trajectory
-    origin = run.imported
-    rows = Profile.objects.filter(
-        kernel_id=attempt.kernel_id,
-        problem_id=trajectory.problem_id,
-        size=trajectory.size,
-        target=run.target,
-        policy=run.policy,
-        elsewhere=origin.digest if origin is not None else "",
-    )
-    return list(rows.order_by("-pk")[:20])
+    kernel_id: int
+    problem_id: int
+    size: str
+    target: str
+    policy: str
+    elsewhere: str
+
+    @classmethod
+    def of(cls, attempt: Attempt) -> _Subject:
+        on, run = attempt.trajectory, attempt.trajectory.run
+        brought_by = run.imported.digest if run.imported is not None else ""
+        return cls(attempt.kernel_id, on.problem_id, on.size, run.target, run.policy, brought_by)
+
+
+def profiles_of(attempt: Attempt) -> list[Profile]:
+    """Every profile of the attempt's kernel as it was built for its run, the latest first."""
+    return list(Profile.objects.filter(**_Subject.of(attempt)._asdict()).order_by("-pk")[:_MOST])
+
+
+def shown_profiles(attempts: Sequence[Attempt]) -> dict[int, Profile]:
+    """The profile that each attempt's own page shows, by the attempt's key. One query."""
+    subjects = {one.pk: _Subject.of(one) for one in attempts}
+    wanted = Q()
+    for subject in set(subjects.values()):
+        wanted |= Q(**subject._asdict())
+    found: dict[_Subject, list[Profile]] = {}
+    for row in Profile.objects.filter(wanted).order_by("-pk")[: _MOST * len(attempts)]:
+        found.setdefault(_Subject(*(getattr(row, name) for name in _Subject._fields)), []).append(row)
+    shown = {key: shown_of(found.get(subject, [])) for key, subject in subjects.items()}
+    return {key: row for key, row in shown.items() if row is not None}
 
 
 def shown_of(rows: Iterable[Profile]) -> Profile | None:

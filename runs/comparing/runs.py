@@ -13,6 +13,7 @@ from runs import figures
 from runs.access import get_runs_for
 from runs.comparing import run_lines
 from runs.comparing.asked import Asked
+from runs.comparing.cautions import circumstances, sentences
 from runs.comparing.cells import Group, Shown, shown
 from runs.comparing.run_problems import ProblemLine, problem_lines, wins
 from runs.comparing.run_sides import Common, RunSide, run_sides
@@ -100,15 +101,12 @@ def _cautions(found: Sequence[RunSide], common: Common) -> list[str]:
     said = []
     if not common.slugs:
         said.append("The runs have no problem in common: nothing of what they reached can be compared.")
-    for name, values, so in (
-        ("devices", [side.board.device or "not known" for side in found],
-         "a speedup is over that device’s own torch, and says nothing of another"),
-        ("policies", [side.run.policy for side in found], "a lower precision is allowed to some and not to others"),
-        ("limits of attempts a problem", [f"{side.run.attempts}" for side in found],
-         "who may try more often reaches more; Attempt-Fast_p and “Geomean within” count the same number of each"),
-    ):  # fmt: skip
-        if len(set(values)) > 1:
-            said.append(f"The {name} differ ({'; '.join(dict.fromkeys(values))}): {so}.")
+    limits = [f"{side.run.attempts}" for side in found]
+    more = "who may try more often reaches more; Attempt-Fast_p and “Geomean within” count the same number of each"
+    said += sentences((
+        *circumstances([side.run for side in found], [side.board.device for side in found]),
+        ("limits of attempts a problem", limits, more),
+    ))  # fmt: skip
     under_way = [side.letter for side in found if side.run.state not in FINAL]
     if under_way:
         said.append(f"Under way: {', '.join(under_way)}. What is not reached yet counts as the baseline, 1×.")

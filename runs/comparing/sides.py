@@ -9,8 +9,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from django.db.models import Q
-
 from kernels.codegen.emission import Emission
 from kernels.harness.evaluation import EAGER, Evaluation, Timing
 from kernels.languages import Language
@@ -21,8 +19,9 @@ from kernels.toolchain.report import BuildReport
 from runs import words
 from runs.candidate import emission_of, report_of
 from runs.comparing.asked import LETTERS
+from runs.comparing.cautions import circumstances, sentences
 from runs.models import Attempt, Run
-from runs.profiles import shown_of
+from runs.profiles import shown_profiles
 from runs.readings import DEFAULT_EPSILON
 from sol.gap.standing import Held
 from sol.models import Case
@@ -152,7 +151,7 @@ class Side:
 
 def sides(attempts: Sequence[Attempt]) -> tuple[Side, ...]:
     """The attempts in their order, the baseline first. Two queries."""
-    profiles = _profiles(attempts)
+    profiles = shown_profiles(attempts)
     cases = {
         (case.kernel_id, case.problem_id): case
         for case in Case.objects.filter(
@@ -166,36 +165,10 @@ def sides(attempts: Sequence[Attempt]) -> tuple[Side, ...]:
     )
 
 
-def _place(one: Attempt) -> tuple[int, int, str, str, str]:
-    """What a profile belongs to: a kernel as it was built for its run."""
-    t = one.trajectory
-    return one.kernel_id, t.problem_id, t.size, t.run.target, t.run.policy
-
-
-def _profiles(attempts: Sequence[Attempt]) -> dict[int, ProfileRow]:
-    """The profile that each candidate's own page shows."""
-    wanted = Q()
-    for one in attempts:
-        kernel, problem, size, target, policy = _place(one)
-        wanted |= Q(kernel_id=kernel, problem_id=problem, size=size, target=target, policy=policy)
-    found: dict[tuple[int, int, str, str, str], list[ProfileRow]] = {}
-    for row in ProfileRow.objects.filter(wanted).order_by("-pk")[:120]:
-        found.setdefault((row.kernel_id, row.problem_id, row.size, row.target, row.policy), []).append(row)
-    shown = {one.pk: shown_of(found.get(_place(one), [])) for one in attempts}
-    return {key: row for key, row in shown.items() if row is not None}
-
-
 def cautions(found: Sequence[Side]) -> list[str]:
     """What keeps the candidates' figures from being compared, in sentences."""
-    differing = (
+    return sentences((
         ("problems", [one.slug for one in found], "times and speedups are of different work"),
         ("sizes", [one.attempt.trajectory.size for one in found], "times are of different amounts of work"),
-        ("devices", [one.device or "not known" for one in found],
-         "a speedup is over that device’s own torch, and says nothing of another"),
-        ("policies", [one.run.policy for one in found], "a lower precision is allowed to some and not to others"),
-    )  # fmt: skip
-    return [
-        f"The {name} differ ({'; '.join(dict.fromkeys(values))}): {so}."
-        for name, values, so in differing
-        if len(set(values)) > 1
-    ]
+        *circumstances([one.run for one in found], [one.device for one in found]),
+    ))  # fmt: skip

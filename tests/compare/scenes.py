@@ -8,8 +8,9 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 
 from kernels.harness.evaluation import Outcome
+from kernels.models import Profile
 from kernels.targets import Target
-from runs.models import Attempt, Job, LlmCall, Run, Trajectory
+from runs.models import Attempt, Import, Job, LlmCall, Run, Trajectory
 from runs.profiles import store as store_profile
 from runs.states import JobKind, JobState, RunState, TrajectoryState
 from tests.profiling.tables import COPY, GEMM
@@ -101,6 +102,17 @@ def on_cards(owner: User) -> list[Attempt]:
         store_profile(one, measured(*kernels), "fixed", "")
         found.append(one)
     return found
+
+
+def brought(of: Run, place: str = "lab-3") -> Run:
+    """The run as one that an archive brought, with what was profiled for it."""
+    one = Import.objects.create(
+        run=of, digest=f"{of.pk:064x}", format=1, product="p", place=place, number=12, owner="zoe",
+        exported=timezone.now(),
+    )  # fmt: skip
+    kernels = of.trajectories.values("attempts__kernel")
+    Profile.objects.filter(kernel__in=kernels, policy=of.policy, elsewhere="").update(elsewhere=one.digest)
+    return Run.objects.get(pk=of.pk)
 
 
 def address(key: str, of: list[Attempt] | list[Run], more: str = "") -> str:

@@ -15,10 +15,13 @@ from django.test import Client
 from kernels.harness.evaluation import Outcome
 from kernels.models import Kernel
 from runs.models import Attempt, Run
+from runs.profiles import store as store_profile
 from sol.models import Case
 from tests.compare import scenes
+from tests.profiling.tables import COPY
 from tests.web import gallery, rows
 from tests.web.reading import html, links, part, text_of, words
+from tests.web.test_profile import measured
 
 
 def line_of(source: str, name: str) -> str:
@@ -103,6 +106,14 @@ class TestApart:
         target.save()
         assert f"The {said} differ" in text_of(as_alice.get(scenes.address("c", found)))
 
+    def test_another_place_under_the_same_device_s_name(self, as_alice: Client, alice: User) -> None:
+        found = scenes.three_candidates(alice)
+        assert "places" not in text_of(as_alice.get(scenes.address("c", found)))
+        scenes.brought(found[2].trajectory.run)
+        source = html(as_alice.get(scenes.address("c", found)))
+        assert "The places of measurement differ (here; lab-3): machines of one name may differ" in words(source)
+        assert "not comparable" not in line_of(source, "Median").split("ms")[-1]
+
     def test_another_problem(self, as_alice: Client, alice: User) -> None:
         one = scenes.run(alice, "Two problems")
         found = [scenes.worked(one, number, [2.0]).attempts.get() for number in (1, 2)]
@@ -165,6 +176,19 @@ class TestProfiles:
         shown = part(source, "counters", "section")
         assert "2 1" in line_of(shown, "Launches")
         assert "points, lower" in line_of(shown, "Compute (SM)")
+
+    def test_what_was_profiled_elsewhere_is_not_taken_for_what_was_profiled_here(
+        self, as_alice: Client, alice: User
+    ) -> None:
+        there, here = scenes.on_cards(alice)
+        scenes.brought(there.trajectory.run)
+        here.kernel = there.kernel
+        here.save()
+        shown = part(html(as_alice.get(scenes.address("c", [there, here], "&all=1"))), "counters", "section")
+        assert "B not profiled yet" in words(shown)
+        store_profile(here, measured(COPY), "fixed", "")
+        shown = part(html(as_alice.get(scenes.address("c", [there, here], "&all=1"))), "counters", "section")
+        assert "2 1" in line_of(shown, "Launches")
 
     def test_without_two_profiles_each_says_why(self, as_alice: Client, alice: User) -> None:
         source = html(as_alice.get(scenes.address("c", scenes.three_candidates(alice))))

@@ -96,6 +96,19 @@ def test_awkward_runs_stand_beside_each_other(as_alice: Client, alice: User) -> 
     assert "Under way: A" in text_of(pair)
 
 
+def test_runs_of_several_places_say_so(as_alice: Client, alice: User) -> None:
+    runs = [scenes.run(alice, f"Run {number}") for number in range(4)]
+    for one in runs:
+        scenes.worked(one, 1, [2.0])
+    for one, place in zip(runs[1:], ("lab-3", "", ""), strict=True):
+        scenes.brought(one, place)
+    assert "places" not in text_of(as_alice.get(scenes.address("r", [runs[0], scenes.run(alice, "Another")])))
+    said = "The places of measurement differ (here; lab-3; r-12 elsewhere)"
+    assert said in text_of(as_alice.get(scenes.address("r", runs)))
+    against = text_of(as_alice.get(f"/runs/{runs[0].pk}/gap/?with={runs[1].pk}"))
+    assert "place of measurement lab-3 and here" in against
+
+
 @pytest.mark.parametrize("count", [2, 6])
 def test_queries_grow_by_two_a_run_and_not_with_its_size(
     as_alice: Client, alice: User, count: int, django_assert_num_queries: Any
