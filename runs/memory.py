@@ -26,10 +26,17 @@ _LOOKED_AT = 1000
 
 
 def learn(trajectory: Trajectory, settings: TrajectorySettings, history: History) -> None:
-    """Keep what an ended trajectory teaches, once; nothing of one that never began."""
-    if not history or not isinstance(history[0], Started) or trajectory.lessons.exists():
+    """Keep what an ended trajectory teaches, each lesson once: it may have ended before, within a smaller budget.
+
+    One that never began teaches nothing.
+    """
+    if not history or not isinstance(history[0], Started):
         return
     started = history[0]
+    known = {
+        (source, tuple(about), text)
+        for source, about, text in trajectory.lessons.values_list("source", "about", "original")
+    }
     attempts = dict(Attempt.objects.filter(trajectory=trajectory).values_list("number", "pk"))
     Lesson.objects.bulk_create(
         Lesson(
@@ -47,6 +54,7 @@ def learn(trajectory: Trajectory, settings: TrajectorySettings, history: History
             original=draft.text,
         )
         for draft in drafts(settings, history)
+        if (draft.source, draft.about, draft.text) not in known
     )
 
 

@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 from agent.steps import LessonNote, Measured, Recalled, Submitted
 from kernels.harness.evaluation import Outcome
 from kernels.records import from_json, to_json
-from runs import control, engine, memory
+from runs import budgets, control, engine, memory
 from runs.errors import LessonTextUnfit
 from runs.models import Event, Lesson, LessonEdit, LessonUse, Run, Trajectory
 from runs.states import TrajectoryState
@@ -52,6 +52,22 @@ def test_lessons_are_kept_once(script: Script) -> None:
     before = Lesson.objects.count()
     engine.learn(run.trajectories.get())
     assert Lesson.objects.count() == before
+
+
+def test_a_raised_budget_teaches_what_came_of_it(script: Script) -> None:
+    run = ended_run(script)
+    before = {lesson.pk: lesson.text for lesson in Lesson.objects.all()}
+    known, retired = Lesson.objects.order_by("pk")[:2]
+    memory.edit(known, run.owner, "in a person's words")
+    memory.retire(retired, run.owner)
+    script.results = [passed(2e-6)]
+    assert budgets.change(run, run.owner, {"attempts": 4}) == 1
+    drain()
+    found = list(Lesson.objects.exclude(pk__in=before))
+    assert [lesson.attempt and lesson.attempt.number for lesson in found] == [4]
+    assert Lesson.objects.count() == len(before) + 1
+    known.refresh_from_db()
+    assert known.text == "in a person's words"
 
 
 def test_a_cancelled_trajectory_teaches_too(script: Script, django_user_model: type[User]) -> None:
