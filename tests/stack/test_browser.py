@@ -13,6 +13,7 @@ from tests.stack.stack import Stack
 
 pytestmark = [
     pytest.mark.browser,
+    pytest.mark.stack,
     pytest.mark.timeout(600),
     pytest.mark.skipif(CHROMIUM is None, reason=NO_CHROMIUM),
 ]
