@@ -21,11 +21,16 @@ def sentences(told: Sequence[Told]) -> list[str]:
 
 
 def circumstances(runs: Sequence[Run], devices: Sequence[str]) -> tuple[Told, ...]:
-    """Under which circumstances each run measured; a device is empty where it is not known."""
+    """Under which circumstances each run measured; a device is empty where it is not known.
+
+    Places are told where one name of a device stands for machines of several.
+    """
+    places = [place_of(run) for run in runs]
+    shared = len(set(zip(devices, places, strict=True))) > len(set(devices))
     return (
         ("devices", [device or "not known" for device in devices],
          "a speedup is over that device’s own torch, and says nothing of another"),
-        ("places of measurement", [place_of(run) for run in runs],
+        ("places of measurement", places if shared else (),
          "machines of one name may differ in clocks, memory and software"),
         ("policies", [run.policy for run in runs], "a lower precision is allowed to some and not to others"),
     )  # fmt: skip

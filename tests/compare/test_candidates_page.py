@@ -114,6 +114,13 @@ class TestApart:
         assert "The places of measurement differ (here; lab-3): machines of one name may differ" in words(source)
         assert "not comparable" not in line_of(source, "Median").split("ms")[-1]
 
+    def test_places_need_no_word_where_the_devices_differ_anyway(self, as_alice: Client, alice: User) -> None:
+        there, here = scenes.on_cards(alice)
+        scenes.brought(there.trajectory.run)
+        text = text_of(as_alice.get(scenes.address("c", [there, here])))
+        assert "The devices differ" in text
+        assert "places of measurement" not in text
+
     def test_another_problem(self, as_alice: Client, alice: User) -> None:
         one = scenes.run(alice, "Two problems")
         found = [scenes.worked(one, number, [2.0]).attempts.get() for number in (1, 2)]
