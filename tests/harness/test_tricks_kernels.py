@@ -6,13 +6,16 @@ import subprocess
 from pathlib import Path
 
 import pytest
+import torch
 
 from kernels.dtypes import DType
-from kernels.harness import evaluate
+from kernels.harness import evaluate, verification
 from kernels.harness.correctness import IncorrectReason
 from kernels.harness.evaluation import Evaluation, Outcome
 from kernels.harness.tolerance import profile
+from kernels.harness.verification import Verification
 from tests.harness.conftest import MakeRequest
+from tests.harness.local import local
 from tests.harness.programs import HEAD, one_launch
 
 KEPT = "static float kept[1 << 16]; static int calls = 0; "
@@ -31,7 +34,7 @@ TRICKS = {
         IncorrectReason.STALE,
     ),
     "cache_by_sampled_sum": (
-        KEPT + "static float last = 0; float s = 0; for (int64_t i = 0; i < m * n; i += 37) s += x[i]; "
+        KEPT + "static float last = 0; float s = 0; for (int64_t i = 0; i < m * n; i += 997) s += x[i]; "
         "if (s != last) { last = s; right(x, b, kept, m, n); } memcpy(y, kept, m * n * 4); return 0;",
         IncorrectReason.STALE,
     ),
@@ -148,6 +151,28 @@ def test_a_trick_ends_incorrect_with_its_reason(make_request: MakeRequest, trick
     assert evaluation.reason is TRICKS[trick][1], evaluation.detail
     assert evaluation.detail.startswith(evaluation.reason.words)
     assert evaluation.candidate is None
+
+
+def test_a_sample_that_held_the_element_changed_first_is_stale_at_the_next(
+    make_request: MakeRequest, tricks: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its answer is then that for the element before, and that of no round of fresh values."""
+    places = iter((0, 1, 2))
+
+    def change(inputs: list[torch.Tensor]) -> tuple[list[torch.Tensor], str]:
+        x, place = inputs[0].clone(), next(places)
+        x.view(-1)[place] = x.max() + 1
+        return [x, *inputs[1:]], f"element {place}"
+
+    monkeypatch.setattr(verification, "change_one", change)
+    monkeypatch.setattr(verification, "_PLACES_SECONDS", 60.0)
+    trick = "cache_by_sampled_sum"
+    request = make_request(plan=one_launch(trick), artifacts={trick: str(tricks)})
+    with local(request) as here:
+        found = {check.name: check for check in Verification(request, here.reference, here.subject).run()}
+    assert found["one element changed"].failed
+    assert found["follows the inputs"].failed
+    assert found["follows the inputs"].note == "another element changed: the answer stayed the same bit by bit"
 
 
 @pytest.mark.parametrize("kernel", HONEST)

@@ -227,9 +227,9 @@ def test_whoever_looks_at_one_of_three_changed_elements_is_found(
         judged: list[str] = []
         judge = made._judge_one
 
-        def one(label: str, case: Case, where: str) -> Check:
+        def one(label: str, case: Case, where: str, slot: int = 0) -> Check:
             judged.append(label)
-            check = judge(label, case, where)
+            check = judge(label, case, where, slot)
             return replace(check, passed=len(judged) < 3)
 
         monkeypatch.setattr(made, "_judge_one", one)
