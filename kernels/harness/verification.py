@@ -40,6 +40,8 @@ _PLACES, _PLACES_SECONDS = 3, 0.2
 _ONE, _ANOTHER, _STRIDED = "one element changed", "another element changed", "strided inputs"
 _TELLING = 32.0
 """How many times a result's own rounding the reference must move by, for an answer that stays the same to be stale."""
+_PLAIN = 0.5
+"""A move by so much of an output's magnitude tells in any case: 8-bit floats round by up to an eighth."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,7 +228,7 @@ class Verification:
         """Elements of the first round's inputs changed in place, one at a time, in the storage of that round."""
         if plain.candidate.matched < 1.0:
             return self._skip(_ONE, "the candidate is wrong before anything is changed")
-        noise = [max(8 * plain.candidate.relative, _TELLING * rounding) for rounding in self._rounding()]
+        noise = self._noise(plain.candidate.relative)
         began = time.monotonic()
         found = self._one_place(before, noise)
         if isinstance(found, str):
@@ -274,9 +276,13 @@ class Verification:
             self._stale.append(f"{label}: the answer stayed the same bit by bit")
         return replace(checks.changed_check(round_, self._request.tolerance, what), name=_ONE)
 
-    def _rounding(self) -> list[float]:
-        """The unit roundoff of each output's type; whole numbers have none."""
-        return [UNIT_ROUNDOFF.get(spec.dtype, 0.0) for spec in self._request.signature.outputs]
+    def _noise(self, relative: float) -> list[float]:
+        """What each output must move by, as a share of its magnitude, for an answer that stays the same to be wrong.
+
+        ``relative`` is the candidate's error: both answers may be off by it, and still be right.
+        """
+        roundings = [UNIT_ROUNDOFF.get(spec.dtype, 0.0) for spec in self._request.signature.outputs]
+        return [max(2 * relative, min(_PLAIN, max(8 * relative, _TELLING * one))) for one in roundings]
 
     def _changed(self, change: Change, chosen: int) -> Check:
         label = f"{change.value} inputs"

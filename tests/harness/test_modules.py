@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -128,8 +129,8 @@ def test_wrong_outputs_fail_their_own_check(make_request: MakeRequest, body: str
     assert evaluation.candidate is None
 
 
-def test_inputs_and_outputs_of_every_type_are_checked_and_timed(make_request: MakeRequest, tmp_path: Path) -> None:
-    names = [dtype.torch_name for dtype in DType]
+def transposed(make_request: MakeRequest, tmp_path: Path, dtypes: Sequence[DType]) -> Evaluation:
+    """A module that transposes an input of each type. Elements are 0 or 4: a changed one moves by all there is."""
     model = """
 import torch
 
@@ -139,23 +140,38 @@ class Model(torch.nn.Module):
 """
     rest = f"""
 def get_inputs():
-    return [(torch.rand(6, 5) * 4).to(getattr(torch, name)) for name in {names}]
+    return [(torch.randint(0, 2, (6, 5)) * 4).to(getattr(torch, name)) for name in {[d.torch_name for d in dtypes]}]
 
 def get_init_inputs():
     return []
 """
     signature = Signature(
-        inputs=tuple(TensorSpec(f"x{dtype}", dtype, (6, 5)) for dtype in DType),
+        inputs=tuple(TensorSpec(f"x{dtype}", dtype, (6, 5)) for dtype in dtypes),
         parameters=(),
-        outputs=tuple(TensorSpec(f"y{dtype}", dtype, (5, 6)) for dtype in DType),
+        outputs=tuple(TensorSpec(f"y{dtype}", dtype, (5, 6)) for dtype in dtypes),
         constants={},
     )
-    evaluation = measured(
+    return measured(
         make_request,
         model.replace("Model", "ModelNew", 1),
         problem_path=write(tmp_path, "types.py", model + rest),
         signature=signature,
     )
+
+
+@pytest.mark.parametrize("dtype", [DType.F8E4M3, DType.F8E5M2])
+def test_a_changed_element_tells_whatever_8_bit_floats_round_by(
+    make_request: MakeRequest, tmp_path: Path, dtype: DType
+) -> None:
+    evaluation = transposed(make_request, tmp_path, [dtype])
+    assert evaluation.outcome is Outcome.PASSED, evaluation.detail
+    changed = check(evaluation, "one element changed")
+    assert changed.done, changed.note
+    assert changed.passed
+
+
+def test_inputs_and_outputs_of_every_type_are_checked_and_timed(make_request: MakeRequest, tmp_path: Path) -> None:
+    evaluation = transposed(make_request, tmp_path, list(DType))
     assert evaluation.outcome is Outcome.PASSED, evaluation.detail
     assert {"one element changed", "scaled inputs", "strided inputs"} <= {
         c.name for c in evaluation.checks if c.done
