@@ -34,7 +34,7 @@ TRICKS = {
         IncorrectReason.STALE,
     ),
     "cache_by_sampled_sum": (
-        KEPT + "static float last = 0; float s = 0; for (int64_t i = 0; i < m * n; i += 997) s += x[i]; "
+        KEPT + "static float last = 0; float s = 0; for (int64_t i = 0; i < m * n; i += 37) s += x[i]; "
         "if (s != last) { last = s; right(x, b, kept, m, n); } memcpy(y, kept, m * n * 4); return 0;",
         IncorrectReason.STALE,
     ),
