@@ -115,6 +115,11 @@ class Run(models.Model):
         return getattr(self, "origin", None)
 
     @property
+    def brought_by(self) -> str:
+        """What devices and profiles of its archive bear as ``elsewhere``; empty for a run of this installation."""
+        return self.imported.digest if self.imported is not None else ""
+
+    @property
     def baseline_kinds(self) -> tuple[BaselineKind, ...]:
         """What its candidates are timed beside."""
         return parse_baselines([self.baselines])

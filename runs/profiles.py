@@ -79,8 +79,7 @@ class _Subject(NamedTuple):
     @classmethod
     def of(cls, attempt: Attempt) -> _Subject:
         on, run = attempt.trajectory, attempt.trajectory.run
-        brought_by = run.imported.digest if run.imported is not None else ""
-        return cls(attempt.kernel_id, on.problem_id, on.size, run.target, run.policy, brought_by)
+        return cls(attempt.kernel_id, on.problem_id, on.size, run.target, run.policy, run.brought_by)
 
 
 def profiles_of(attempt: Attempt) -> list[Profile]:

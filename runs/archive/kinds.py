@@ -90,7 +90,7 @@ def _kernels(run: Run) -> models.QuerySet[Any]:
 
 def _devices(run: Run) -> models.QuerySet[Any]:
     names = Trajectory.objects.filter(run=run).exclude(device="").values("device")
-    return Device.objects.filter(name__in=names, elsewhere=run.imported.digest if run.imported else "")
+    return Device.objects.filter(name__in=names, elsewhere=run.brought_by)
 
 
 def _bounds(run: Run) -> models.QuerySet[Any]:
@@ -109,8 +109,7 @@ def _profiles(run: Run) -> models.QuerySet[Any]:
         trajectory__problem=OuterRef("problem"),
         trajectory__size=OuterRef("size"),
     )
-    origin = run.imported
-    found = Profile.objects.filter(target=run.target, policy=run.policy, elsewhere=origin.digest if origin else "")
+    found = Profile.objects.filter(target=run.target, policy=run.policy, elsewhere=run.brought_by)
     return found.filter(Exists(tried))
 
 

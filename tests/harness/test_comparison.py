@@ -58,6 +58,18 @@ def test_an_error_of_four_times_eagers_own_is_let_pass_and_more_is_not() -> None
     assert measure(expected.own, expected, KERNELBENCH, as_far_as_eager=False).matched == 0.5
 
 
+@pytest.mark.parametrize("dtype", [DType.F16, DType.BF16])
+def test_strict_sees_zeros_in_a_tile_of_a_long_sum_in_16_bits(dtype: DType) -> None:
+    kind = getattr(torch, dtype.torch_name)
+    exact = torch.randn(128, 128, dtype=torch.float64, generator=torch.Generator().manual_seed(3)) * 300
+    strict = profile("strict", dtype, 1 << 18)
+    seen = exact.to(kind)
+    expected = Expected([exact.to(kind)], [exact], "")
+    assert measure([seen], expected, strict).matched == 1.0
+    seen[:64, :64] = 0
+    assert measure([seen], expected, strict).matched < 0.85
+
+
 def test_strict_holds_a_cancelled_element_to_the_typical_magnitude() -> None:
     exact = torch.full((100,), 10.0)
     exact[3] = 0.0

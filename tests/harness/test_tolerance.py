@@ -28,6 +28,11 @@ def test_strict_grows_with_the_square_root_of_the_reduction() -> None:
     assert profile("strict", DType.F32, 1).relative < profile("strict", DType.F16, 1).relative
 
 
+@pytest.mark.parametrize("dtype", [dtype for dtype in DType if dtype.is_float])
+def test_strict_is_never_so_wide_that_zero_is_right_anywhere(dtype: DType) -> None:
+    assert profile("strict", dtype, 1 << 24).relative <= 0.25
+
+
 @pytest.mark.parametrize("name", PROFILES)
 def test_whole_numbers_must_be_equal(name: str) -> None:
     tolerance = profile(name, DType.I64, 100)
